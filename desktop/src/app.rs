@@ -13,7 +13,7 @@ use wordloom::trace::HeadName;
 use wordloom_hub::Hub;
 
 use crate::document::{Document, DocumentAction};
-use crate::engine::{Engine, Exploration, News, Request, Way};
+use crate::engine::{DocumentNews, Engine, Exploration, News, Request, Way};
 use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
@@ -365,16 +365,7 @@ impl App {
                 }
             }
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
-            News::DocumentReached(fraction) => self.translation.document.reach(fraction),
-            News::DocumentTranslated { path, bytes, language } => {
-                self.translation.document.finish(&path, language.as_deref(), bytes);
-            }
-            News::DocumentEnded(why) => {
-                self.translation.document = Document::None;
-                if let Some(why) = why {
-                    self.notify(why, true);
-                }
-            }
+            News::Document(news) => self.handle_document(news),
             News::Explored { number, answer } => self.viewer.set_search(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
@@ -389,6 +380,20 @@ impl App {
             | News::Translated { .. }
             | News::Traced { .. }
             | News::Failed { .. } => {}
+        }
+    }
+
+    fn handle_document(&mut self, news: DocumentNews) {
+        let document = &mut self.translation.document;
+        match news {
+            DocumentNews::Reached(fraction) => document.reach(fraction),
+            DocumentNews::Translated { path, bytes, language } => {
+                document.finish(&path, language.as_deref(), bytes);
+            }
+            DocumentNews::Ended(why) => {
+                *document = Document::None;
+                why.into_iter().for_each(|why| self.notify(why, true));
+            }
         }
     }
 

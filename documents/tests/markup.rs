@@ -232,8 +232,9 @@ fn a_fragment_of_xml_is_one_text() {
 
 #[test]
 fn emphasis_of_markdown_has_text() {
-    // source, translation, links, result
-    let cases: &[(&str, &str, &[(usize, usize)], &str)] = &[
+    /// Source, translation, links, result.
+    type Case = (&'static str, &'static str, &'static [(usize, usize)], &'static str);
+    let cases: &[Case] = &[
         ("a **b** *c* d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A ***X*** D"),
         ("a *b* **c** d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A ***X*** D"),
         ("a [b](u) *c* d", "A X D", &[(0, 0), (1, 1), (2, 1), (3, 2)], "A *[X](u)* D"),

@@ -55,12 +55,18 @@ pub enum News {
     Explored { number: u64, answer: Result<Box<Explored>, String> },
     /// A failure that the user should see.
     Failed { number: u64, error: String },
-    /// The part of the document that is translated: 0 to 1.
-    DocumentReached(f32),
-    /// The translated document, and its code of the language, if the models were picked by languages.
-    DocumentTranslated { path: PathBuf, bytes: Vec<u8>, language: Option<String> },
-    /// The document is not translated any more, and why, unless the user stopped it.
-    DocumentEnded(Option<String>),
+    /// An event of the document.
+    Document(DocumentNews),
+}
+
+/// An event of the document that is translated.
+pub enum DocumentNews {
+    /// The part that is translated: 0 to 1.
+    Reached(f32),
+    /// The translated document, and the code of its language, if that is known.
+    Translated { path: PathBuf, bytes: Vec<u8>, language: Option<String> },
+    /// It is not translated any more, and why, unless the user stopped it.
+    Ended(Option<String>),
 }
 
 /// A model that was opened.
@@ -381,12 +387,14 @@ mod tests {
         let line = "Where is the *train* station?\n\n";
         std::fs::write(&path, format!("# {TEXT}\n\n{}", line.repeat(40))).expect("a file");
         engine.translate_document(path.clone(), TranslateOptions::default().beams(1));
-        let reached = |news| matches!(news, News::DocumentReached(_)).then_some(());
+        let reached = |news| matches!(news, News::Document(DocumentNews::Reached(_))).then_some(());
         wait_for(&engine, reached);
         let typed = translated(&mut engine, 1);
         let written = wait_for(&engine, |news| match news {
-            News::DocumentTranslated { bytes, .. } => Some(String::from_utf8(bytes).expect("UTF-8")),
-            News::DocumentEnded(error) => panic!("{error:?}"),
+            News::Document(DocumentNews::Translated { bytes, .. }) => {
+                Some(String::from_utf8(bytes).expect("UTF-8"))
+            }
+            News::Document(DocumentNews::Ended(error)) => panic!("{error:?}"),
             _ => None,
         });
         assert_eq!(typed.sentences[0].target, "Wo ist der Bahnhof?");
@@ -399,7 +407,7 @@ mod tests {
         );
 
         let ended = |news| match news {
-            News::DocumentEnded(why) => Some(why),
+            News::Document(DocumentNews::Ended(why)) => Some(why),
             _ => None,
         };
         engine.translate_document(path.clone(), TranslateOptions::default());

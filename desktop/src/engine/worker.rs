@@ -18,7 +18,7 @@ use wordloom_hub::{Language, code_for};
 use super::commands::{Command, Exploration, Pending, Place, Request, Way};
 use super::document::{Order, Work};
 use super::residents::Residents;
-use super::{Explored, News, Opened, Translated};
+use super::{DocumentNews, Explored, News, Opened, Translated};
 
 pub struct Worker {
     pub device: Device,
@@ -112,7 +112,7 @@ impl Worker {
                 Err(TryRecvError::Empty) => {
                     if catch_unwind(AssertUnwindSafe(|| self.go_on())).is_err() {
                         self.document = None;
-                        (self.tell)(News::DocumentEnded(Some(FAULT.into())));
+                        (self.tell)(News::Document(DocumentNews::Ended(Some(FAULT.into()))));
                     }
                     continue;
                 }
@@ -139,7 +139,7 @@ impl Worker {
         {
             let path = work.order.path.display();
             let why = format!("{path} is not translated: the model was changed meanwhile");
-            (self.tell)(News::DocumentEnded(Some(why)));
+            (self.tell)(News::Document(DocumentNews::Ended(Some(why))));
         }
         if let Some(way) = pending.open {
             self.open(way);
@@ -173,9 +173,9 @@ impl Worker {
         match work {
             Ok(work) => {
                 self.document = Some(work);
-                (self.tell)(News::DocumentReached(0.0));
+                (self.tell)(News::Document(DocumentNews::Reached(0.0)));
             }
-            Err(error) => (self.tell)(News::DocumentEnded(Some(error))),
+            Err(error) => (self.tell)(News::Document(DocumentNews::Ended(Some(error)))),
         }
     }
 
@@ -188,15 +188,19 @@ impl Worker {
         let models: Vec<_> = first.into_iter().chain([(&last.translator, &second)]).collect();
         match work.go_on(&models) {
             Ok(None) => {
-                (self.tell)(News::DocumentReached(work.fraction()));
+                (self.tell)(News::Document(DocumentNews::Reached(work.fraction())));
                 self.document = Some(work);
             }
             Ok(Some(bytes)) => {
                 let languages = self.way.as_ref().and_then(|way| way.languages.as_ref());
                 let language = languages.map(|[_, to]| to.to_string()).or(second.target_language);
-                (self.tell)(News::DocumentTranslated { path: work.order.path, bytes, language });
+                (self.tell)(News::Document(DocumentNews::Translated {
+                    path: work.order.path,
+                    bytes,
+                    language,
+                }));
             }
-            Err(why) => (self.tell)(News::DocumentEnded(why)),
+            Err(why) => (self.tell)(News::Document(DocumentNews::Ended(why))),
         }
     }
 
