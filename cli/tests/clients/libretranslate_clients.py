@@ -6,11 +6,8 @@
 The expected translations are those of the default model in `models/tatoeba-en-de-q8/expected.json`, made with transformers.
 """
 
-import pathlib
 import sys
-import tempfile
 import urllib.error
-import urllib.request
 
 from deep_translator import LibreTranslator
 from libretranslatepy import LibreTranslateAPI
@@ -29,12 +26,6 @@ equal(client.translate(ENGLISH, "en", "de"), GERMAN)
 equal(client.translate(ENGLISH, "auto", "de"), GERMAN)
 equal(client.detect(ENGLISH)[0]["language"], "en")
 equal({language["code"] for language in client.languages()} >= {"en", "de"}, True)
-with tempfile.TemporaryDirectory() as folder:
-    page = pathlib.Path(folder) / "page.html"
-    page.write_text(f"<p>{ENGLISH}</p>", encoding="utf-8")
-    address = client.translate_file(str(page), "en", "de")
-    with urllib.request.urlopen(address) as answer:
-        equal(answer.read().decode(), f"<p>{GERMAN}</p>")
 try:
     client.translate(ENGLISH, "en", "xx")
     sys.exit("a language that does not exist was translated")
