@@ -11,7 +11,7 @@ use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::queue::Seats;
 use super::request::{GenerateRequest, Keep};
-use super::session::{cache_capacity, padded_length};
+use super::session::{Followers, cache_capacity, padded_length};
 use crate::decode::{BatchSearch, Hypothesis};
 use crate::model::config::ModelConfig;
 
@@ -242,8 +242,8 @@ impl Seats for &mut LiveSeats<'_> {
         &self.places[place].as_ref().expect("a request in this place").request
     }
 
-    fn waiting(&self) -> usize {
-        usize::from(self.room.is_some())
+    fn followers(&self) -> Followers {
+        if self.room.is_some() { Followers::Mixed } else { Followers::None }
     }
 
     fn next(&mut self, most: usize) -> Vec<usize> {

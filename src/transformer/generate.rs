@@ -228,7 +228,7 @@ impl Transformer {
         if keep.attention.is_some() {
             search.keep_paths();
         }
-        let key = SessionKey::new(model, &batch, &search, queue.waiting(), keep.attention.is_some());
+        let key = SessionKey::new(model, &batch, &search, queue.followers(), keep.attention.is_some());
         let mut session = match model.idle.take(&key) {
             Some(session) => session,
             None => {

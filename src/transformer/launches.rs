@@ -3,7 +3,7 @@ use super::forward::{self, ForwardError, ForwardInput, ForwardSelection};
 use super::loaded::HostModel;
 use super::loading::Loading;
 use super::request::GenerateRequest;
-use super::session::{Planned, SessionKey};
+use super::session::{Followers, Planned, SessionKey};
 use super::{Transformer, resolve};
 use crate::decode::BatchSearch;
 use crate::graph::{LaunchList, Plan, Target};
@@ -82,6 +82,7 @@ fn search_plans(transformer: &Transformer, options: &LaunchOptions) -> Result<Ve
     transformer.check_request(&request)?;
     let requests = vec![&request; sentences];
     let search = BatchSearch::new(requests.iter().map(|request| request.options.clone()).collect())?;
-    let key = SessionKey::new(&transformer.model(), &requests, &search, 0, false).on_gpu(config, &requests);
+    let key = SessionKey::new(&transformer.model(), &requests, &search, Followers::None, false)
+        .on_gpu(config, &requests);
     Ok(Planned::new(&transformer.model(), &key, class)?.plans)
 }

@@ -8,7 +8,7 @@ use super::loaded::{HostModel, LoadedModel};
 use super::options::resolve;
 use super::placed::Placed;
 use super::request::GenerateRequest;
-use super::session::{DecodeSession, IdleSessions, SessionKey};
+use super::session::{DecodeSession, Followers, IdleSessions, SessionKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::answers;
 use crate::decode::BatchSearch;
@@ -300,7 +300,8 @@ fn rehearse(
     }
     let mut search = BatchSearch::new(vec![request.options.clone()])?;
     let placed = transformer.model();
-    let mut session = DecodeSession::new(&placed, SessionKey::new(&placed, &[&request], &search, 0, false))?;
+    let key = SessionKey::new(&placed, &[&request], &search, Followers::None, false);
+    let mut session = DecodeSession::new(&placed, key)?;
     session.rehearse(&placed, &request, &mut search);
     placed.idle.put(session);
     Ok(())

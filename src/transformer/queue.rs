@@ -2,6 +2,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::request::{GenerateRequest, Generation, Progress};
+use super::session::Followers;
 use crate::decode::{BatchSearch, Hypothesis};
 
 /// The requests of one session: those that have rows, and those that wait for rows.
@@ -11,8 +12,8 @@ pub(super) trait Seats {
 
     fn request(&self, index: usize) -> &GenerateRequest;
 
-    /// Number of requests that may take over rows.
-    fn waiting(&self) -> usize;
+    /// The requests that may take over rows.
+    fn followers(&self) -> Followers;
 
     /// Takes the indices of up to `most` requests from the queue.
     fn next(&mut self, most: usize) -> Vec<usize>;
@@ -72,8 +73,8 @@ impl Seats for Queue<'_> {
         &self.requests[index]
     }
 
-    fn waiting(&self) -> usize {
-        self.waiting.len()
+    fn followers(&self) -> Followers {
+        if self.waiting.is_empty() { Followers::None } else { Followers::Alike }
     }
 
     fn next(&mut self, most: usize) -> Vec<usize> {

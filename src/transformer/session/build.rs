@@ -55,8 +55,9 @@ impl Planned {
         if let Some(source) = &states.source {
             plans.push((Program::Encode, build.encode("encode", source, key.batch, &states.memory)?));
         }
-        if let Some(NextStates { input, memory, .. }) = &states.next {
-            plans.push((Program::EncodeNext, build.encode("encode the next", input, key.next, memory)?));
+        for (index, NextStates { input, memory }) in states.next.iter().enumerate() {
+            let plan = build.encode("encode the next", input, key.next, memory)?;
+            plans.push((Program::EncodeNext(index), plan));
         }
         if let Some(prompt) = &states.prompt {
             plans.push((Program::ReadPrompt, build.read_prompt(prompt)?));

@@ -44,6 +44,16 @@ pub fn column_capacity<'r>(
     }
 }
 
+/// The requests that will take over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followers {
+    None,
+    /// Their sources are about as long as the batch's.
+    Alike,
+    /// Their sources may be much shorter.
+    Mixed,
+}
+
 /// The shape of a session: batches with equal keys can share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionKey {
@@ -59,6 +69,8 @@ pub struct SessionKey {
     pub capacity: usize,
     /// Maximal number of sentences that are encoded while others are decoded.
     pub next: usize,
+    /// Padded lengths at which these are encoded, ascending; the last one is `source_length`.
+    pub next_lengths: Vec<usize>,
     /// Room for output columns of each row; 0: all tokens are computed.
     pub columns: usize,
     pub scoring: TopKShape,
@@ -75,13 +87,12 @@ pub enum SearchKey {
 }
 
 impl SessionKey {
-    /// * `waiting`: requests that will take over rows
     /// * `attention`: whether attention weights are needed
     pub fn new(
         model: &LoadedModel,
         requests: &[&GenerateRequest],
         search: &BatchSearch,
-        waiting: usize,
+        followers: Followers,
         attention: bool,
     ) -> Self {
         let config = &model.config;
@@ -101,15 +112,17 @@ impl SessionKey {
             rules: search.rules(),
         };
         let with_terms = search.wanted() > 0;
+        let globals = most_globals(config, requests.iter().map(|request| &request.global_tokens[..]));
         let heads = model.config.decoder.heads;
         let draws = requests.iter().any(|request| request.options.sampling.is_some());
         Self {
             batch: requests.len(),
             source_length,
-            globals: most_globals(config, requests.iter().map(|request| &request.global_tokens[..])),
+            globals,
             prompt_length: padded_prompt(config, longest(|request| request.options.before_last().len())),
             capacity,
-            next: if waiting == 0 { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
+            next: if followers == Followers::None { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
+            next_lengths: next_lengths(config, followers, source_length, globals),
             columns,
             scoring,
             search: match model.device {
@@ -135,4 +148,24 @@ impl SessionKey {
     pub fn rows_each(&self) -> usize {
         self.scoring.rows / self.batch
     }
+}
+
+/// The lengths at which sources of requests are encoded: halves of the longest, so that at most half of a source is padding.
+fn next_lengths(config: &ModelConfig, followers: Followers, longest: usize, globals: usize) -> Vec<usize> {
+    // what blocks and global tokens see depends on the length
+    let sees_length = globals > 0 || config.block_tokens.is_some() || config.encoder_blocks().is_some();
+    let shortest = match followers {
+        Followers::None => return Vec::new(),
+        Followers::Mixed if !sees_length => SOURCE_BUCKET,
+        _ => longest,
+    };
+    let halves = std::iter::successors(Some(longest), |&length| Some(length / 2));
+    let mut lengths: Vec<usize> = halves
+        .map(|length| length.next_multiple_of(SOURCE_BUCKET).min(longest))
+        .take_while(|&length| length > shortest)
+        .chain([shortest.min(longest)])
+        .collect();
+    lengths.dedup();
+    lengths.reverse();
+    lengths
 }

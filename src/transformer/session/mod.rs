@@ -16,7 +16,7 @@ mod run;
 mod states;
 
 pub use build::Planned;
-pub use key::{SessionKey, cache_capacity, column_capacity, padded_length};
+pub use key::{Followers, SessionKey, cache_capacity, column_capacity, padded_length};
 pub use pool::IdleSessions;
 
 use super::device_search::DeviceSearch;
@@ -39,8 +39,8 @@ pub struct DecodeSession {
 #[derive(Clone, Copy, PartialEq)]
 enum Program {
     Encode,
-    /// Encodes the sources of waiting requests.
-    EncodeNext,
+    /// Encodes the sources of waiting requests, at the length of this index.
+    EncodeNext(usize),
     /// Reads the prompts without their last tokens.
     ReadPrompt,
     Step,

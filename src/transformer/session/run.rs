@@ -1,4 +1,4 @@
-use super::states::{NextStates, PromptStates, SessionStates, write_columns};
+use super::states::{NextStates, PromptStates, Ready, SessionStates, write_columns};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
 use crate::graph::{RowCopy, State};
@@ -90,18 +90,22 @@ impl DecodeSession {
             Search::Device(device) => device.seats_all(),
             Search::Host(_) => true,
         };
-        searched && self.states.next.as_ref().is_none_or(|next| next.ready.is_empty())
+        searched && self.states.ready.requests.is_empty()
     }
 
     /// Encodes the next sources, after the device's current work.
     fn encode_next(&mut self, model: &LoadedModel, queue: &mut impl Seats) {
-        let Some(NextStates { input, ready, .. }) = &mut self.states.next else { return };
-        ready.extend(queue.next(self.key.next));
-        if !ready.is_empty() {
-            let sources = ready.iter().map(|&index| queue.request(index).source());
-            input.write_source(&mut self.session, &model.config, sources);
-            self.session.run(self.program(Program::EncodeNext), &model.weights);
+        let SessionStates { next, ready: Ready { requests, length }, .. } = &mut self.states;
+        if next.is_empty() {
+            return;
         }
+        requests.extend(queue.next(self.key.next));
+        let sources = || requests.iter().map(|&index| queue.request(index).source());
+        let Some(longest) = sources().map(|(tokens, _)| tokens.len()).max() else { return };
+        *length = next.iter().position(|next| next.input.length >= longest).unwrap_or(next.len() - 1);
+        next[*length].input.write_source(&mut self.session, &model.config, sources());
+        let program = Program::EncodeNext(*length);
+        self.session.run(self.program(program), &model.weights);
     }
 
     /// Gives the rows of finished sentences to encoded requests, if there are rows for all of them.
@@ -111,14 +115,14 @@ impl DecodeSession {
         queue: &mut impl Seats,
         search: &mut BatchSearch,
     ) -> Result<(), GenerateError> {
-        if self.states.next.as_ref().is_some_and(|next| next.ready.is_empty()) {
+        if self.states.ready.requests.is_empty() {
             self.encode_next(model, queue); // a request may have come since
         }
         let Self { session, states, rows, .. } = self;
-        let SessionStates { source, memory, next, columns, .. } = states;
-        let (Some(source), Some(NextStates { memory: next_memory, ready, .. })) = (source, next) else {
-            return Ok(());
-        };
+        let SessionStates { source, memory, next, ready, columns, .. } = states;
+        let Some(source) = source else { return Ok(()) };
+        let Some(NextStates { input, memory: next_memory }) = next.get(ready.length) else { return Ok(()) };
+        let ready = &mut ready.requests;
         let promised = |sentence: usize| match &self.search {
             Search::Device(device) => device.has_promised(sentence),
             Search::Host(_) => false,
@@ -132,14 +136,14 @@ impl DecodeSession {
             return Ok(());
         }
         let seats: Vec<(usize, usize)> = free().zip(ready.drain(..)).collect();
-        let length = source.length;
+        let (length, room) = (input.length, source.length);
         let copies = seats.iter().enumerate().flat_map(|(place, &(sentence, _))| {
             let layers = next_memory.iter().zip(memory.iter());
             layers.map(move |(&from, &to)| RowCopy {
                 from,
                 first: place * length,
                 to,
-                at: sentence * length,
+                at: sentence * room,
                 rows: length,
             })
         });
@@ -206,9 +210,7 @@ impl DecodeSession {
     /// Reads the prompts without their last tokens, and prepares the search.
     fn begin(&mut self, model: &LoadedModel, requests: &[&GenerateRequest], search: &mut BatchSearch) {
         let prompts = requests.iter().map(|request| request.options.before_last());
-        if let Some(next) = &mut self.states.next {
-            next.ready.clear();
-        }
+        self.states.ready.requests.clear();
         self.rows.reset(&mut self.session, prompts.map(<[u32]>::len), self.key.rows_each());
         self.read_prompts(model, requests);
         for (sentence, request) in requests.iter().enumerate() {

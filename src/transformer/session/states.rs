@@ -15,7 +15,9 @@ pub struct SessionStates {
     pub source: Option<InputStates>,
     /// Keys and values of cross-attention, for each layer: `[batch * source length, keys and values]`.
     pub memory: Vec<State>,
-    pub next: Option<NextStates>,
+    /// For each length at which sources are encoded, ascending; empty if no request takes over rows.
+    pub next: Vec<NextStates>,
+    pub ready: Ready,
     pub prompt: Option<PromptStates>,
     pub rows: RowStates,
     pub caches: Vec<LayerCache>,
@@ -24,13 +26,20 @@ pub struct SessionStates {
     pub columns: Option<State>,
 }
 
-/// Sources that are encoded while others are decoded.
+/// Sources that are encoded while others are decoded, at one length.
 pub struct NextStates {
     pub input: InputStates,
-    /// As [`SessionStates::memory`], for fewer sentences.
+    /// As [`SessionStates::memory`], for fewer and shorter sentences.
     pub memory: Vec<State>,
-    /// Indices in the queue of the requests whose memory is computed, in its order.
-    pub ready: Vec<usize>,
+}
+
+/// The requests whose memory is computed.
+#[derive(Default)]
+pub struct Ready {
+    /// Their indices in the queue, in its order.
+    pub requests: Vec<usize>,
+    /// Index of [`SessionStates::next`].
+    pub length: usize,
 }
 
 /// Prompts without their last tokens.
@@ -42,16 +51,13 @@ pub struct PromptStates {
 
 impl SessionStates {
     pub fn new(model: &LoadedModel, key: &SessionKey, states: &mut StateTable) -> Self {
-        let &SessionKey { batch, source_length, globals, prompt_length, capacity, next, .. } = key;
+        let &SessionKey { batch, source_length, globals, prompt_length, capacity, .. } = key;
         let rows = key.scoring.rows;
         let stack = model.config.decoder;
-        let input = |states: &mut StateTable, name, batch| {
-            let shape = (batch, source_length);
-            (batch * source_length > 0)
-                .then(|| InputStates::of_source(states, name, shape, (&model.config, globals), Extent::Own))
+        let input = |states: &mut StateTable, name: &str, shape| {
+            InputStates::of_source(states, name, shape, (&model.config, globals), Extent::Own)
         };
-        let source = input(states, "source", batch);
-        let next_source = input(states, "next source", next);
+        let source = (batch * source_length > 0).then(|| input(states, "source", (batch, source_length)));
         let prompt = (batch * prompt_length > 0).then(|| {
             let input = InputStates::new(states, "prompt", (batch, prompt_length));
             let cache_slots = states.u32("prompt's cache slots", batch * prompt_length, 1);
@@ -60,17 +66,18 @@ impl SessionStates {
         let row_states = RowStates::new(states, rows, capacity);
         let memory_layers = if source.is_some() { stack.layers } else { 0 };
         let memory_width = stack.key_width() + stack.value_width();
-        let memory_of = |states: &mut StateTable, name: &str, batch: usize| -> Vec<State> {
+        let memory_of = |states: &mut StateTable, name: &str, rows: usize| -> Vec<State> {
             (0..memory_layers)
-                .map(|layer| states.f32(format!("{name} {layer}"), batch * source_length, memory_width))
+                .map(|layer| states.f32(format!("{name} {layer}"), rows, memory_width))
                 .collect()
         };
-        let memory = memory_of(states, "memory", batch);
-        let next = next_source.map(|input| NextStates {
-            input,
-            memory: memory_of(states, "next memory", next),
-            ready: Vec::new(),
+        let memory = memory_of(states, "memory", batch * source_length);
+        let lengths = key.next_lengths.iter().filter(|&&length| length > 0);
+        let next = lengths.map(|&length| NextStates {
+            input: input(states, &format!("next source of {length}"), (key.next, length)),
+            memory: memory_of(states, &format!("next memory of {length}"), key.next * length),
         });
+        let next = next.collect();
         let attention = key
             .attention
             .then(|| AttentionInputs::new(states, model, batch * source_length, rows * capacity));
@@ -93,7 +100,8 @@ impl SessionStates {
         });
         let caches = caches.collect();
         let columns = (key.columns > 0).then(|| states.u32("output columns", batch, key.columns));
-        Self { source, memory, next, prompt, rows: row_states, caches, attention, columns }
+        let ready = Ready::default();
+        Self { source, memory, next, ready, prompt, rows: row_states, caches, attention, columns }
     }
 
     /// The memory of the batch for cross-attention; empty without an encoder.
