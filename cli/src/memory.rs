@@ -27,10 +27,6 @@ pub struct Memory {
 }
 
 impl MemoryArguments {
-    pub fn is_given(&self) -> bool {
-        self.translation_memory.is_some()
-    }
-
     /// Reads the file, for a pair of languages.
     pub fn open(&self, languages: &[Option<Language>; 2]) -> Result<Option<Memory>, CliError> {
         let Some(path) = &self.translation_memory else { return Ok(None) };

@@ -10,6 +10,7 @@ use wordloom_documents::{Document, Format, Options, Reached, Translated, Unit, t
 
 use super::super::choice::{self, Steps};
 use super::super::digest::Digest;
+use super::super::memory::Memory;
 use super::super::output::{Output, cannot_read, cannot_write};
 use super::super::progress::{Done, Progress};
 use super::super::resume::Settings;
@@ -37,11 +38,7 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
             "--columns needs a table as --input, with the ending .csv or .tsv".into(),
         ));
     }
-    let of_lines = [
-        ("--json", arguments.json),
-        ("--n-best", arguments.n_best.is_some()),
-        ("--memory", arguments.memory.is_given()),
-    ];
+    let of_lines = [("--json", arguments.json), ("--n-best", arguments.n_best.is_some())];
     if let (Some(_), Some((option, _))) = (format, of_lines.into_iter().find(|&(_, given)| given)) {
         return Err(CliError::Usage(format!(
             "{option} is for lines, not for documents; --format lines reads FILE as lines"
@@ -78,6 +75,9 @@ pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
         let settings = settings_of(settings(arguments, &plan, &device)?, arguments);
         (journal, done) = begin(arguments, &work, settings)?;
     }
+    if let Some(memory) = arguments.memory.open(&plan.languages)? {
+        take_known(units, &memory, &mut done);
+    }
     let models = plan.load(arguments, &device)?;
     let bytes: usize = units.iter().map(|unit| unit.text().len()).sum();
     let progress = Progress::new("translating", "sentences", Some(bytes as u64));
@@ -87,6 +87,16 @@ pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
     let written = document.write(&translations).map_err(failed)?;
     write(output, &written)?;
     command.journal.map_or(Ok(()), Journal::finish)
+}
+
+/// Takes the texts that a memory has. It does not say where tags inside of a text go, so these texts are left to the model.
+fn take_known(units: &[Unit], Memory { pair, least }: &Memory, done: &mut [Option<Translated>]) {
+    for (unit, done) in units.iter().zip(done) {
+        if done.is_none() && !unit.needs_links() {
+            let found = pair.find(unit.text(), *least);
+            *done = found.map(|found| Translated { text: found.target.to_owned(), links: Vec::new() });
+        }
+    }
 }
 
 /// The first texts, to detect their language.

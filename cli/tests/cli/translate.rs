@@ -522,7 +522,10 @@ fn a_memory_comes_before_the_model() {
     assert!(quality["coverage"].is_number() && quality["copies"] == false, "{quality}");
 
     let document = scratch("memory-document").join("letter.md");
-    fs::write(&document, "Good morning\n").expect("written");
-    let refused = run(&["translate", "--memory", file, "--input", document.to_str().expect("UTF-8")], "");
-    refused.fails(2, &["--memory is for lines"]);
+    fs::write(&document, "# Good morning\n\nI have lost my passport.\n\nGood *morning*\n").expect("written");
+    let document = document.to_str().expect("UTF-8");
+    let written = run(&["translate", "--device", "cpu", "--memory", file, "--input", document], "");
+    let written = written.succeeds();
+    assert!(written.starts_with("# Moin\n\nIch habe meinen Pass verloren.\n\n"), "{written}");
+    assert!(written.ends_with("*\n") && !written["# Moin".len()..].contains("Moin"), "tags: {written}");
 }
