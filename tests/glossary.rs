@@ -209,6 +209,10 @@ fn a_faulty_glossary_is_refused_with_its_line() {
         let got = message(bytes);
         assert!(got.starts_with(want), "{got}");
     }
+    let forms = |bytes: &[u8]| GlossaryFile::parse("t", bytes).expect("right").entries.remove(0).forms;
+    assert_eq!(forms(b"ticket = Billett\n"), ["Billett"]);
+    assert_eq!(forms(b"x\ty = 2\n"), ["y = 2"]);
+    assert_eq!(message(b"a =\n"), "terms.tsv, line 1: the target is empty");
     let many = format!("a\tb\t{}\n", (0..40).map(|n| format!("f{n}")).collect::<Vec<_>>().join("|"));
     assert!(message(many.as_bytes()).contains("has 41 forms; a term may have 32"));
     assert!(

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use wordloom::TranslateOptions;
 use wordloom::decode::ConstraintMode;
-use wordloom::translate::{Glossary, GlossaryError, GlossaryFile, resolve_languages};
-use wordloom::{Model, TranslateOptions};
+use wordloom::translate::{Glossary, GlossaryError, GlossaryFile};
 
 use super::choice::Chosen;
 use super::digest::Digest;
@@ -13,7 +13,7 @@ use super::{CliError, bounded};
 
 #[derive(clap::Args)]
 pub struct GlossaryArguments {
-    /// Translate terms by these lines: SOURCE TAB TARGET
+    /// Translate terms by these lines: SOURCE = TARGET
     #[arg(long, value_name = "FILE")]
     glossary: Option<PathBuf>,
     /// hard, soft or soft:WEIGHT [default: hard]
@@ -45,11 +45,9 @@ impl GlossaryArguments {
         let refused = |error: GlossaryError| CliError::Usage(error.to_string());
         let file = GlossaryFile::parse(&name, &bytes).map_err(refused)?;
         let Chosen { model, tokenizer, .. } = chosen;
-        let (direction, _) = resolve_languages(tokenizer, options, model.generation_config())
-            .map_err(|error| CliError::Usage(error.to_string()))?;
-        let longest = longest_output(model, options);
-        let glossary = Glossary::new(&file, tokenizer, &direction, longest, self.mode()).map_err(refused)?;
-        Ok(Some(Arc::new(glossary)))
+        let (config, defaults) = (model.config(), model.generation_config());
+        let glossary = Glossary::for_options(&file, tokenizer, config, defaults, options, self.mode());
+        Ok(Some(Arc::new(glossary.map_err(refused)?)))
     }
 
     /// What it is, for a run that is resumed.
@@ -59,10 +57,4 @@ impl GlossaryArguments {
         digest.update(&bytes);
         Ok(Some(format!("{} with digest {}", self.mode(), digest.summary().hash)))
     }
-}
-
-/// Most tokens of a translation, the start token included.
-fn longest_output(model: &Model, options: &TranslateOptions) -> usize {
-    let asked = options.generation.max_length.or(model.generation_config().max_length);
-    asked.unwrap_or(usize::MAX).min(model.config().positions.count())
 }

@@ -23,10 +23,11 @@ use crate::muting::Muting;
 use crate::remembered::Remembered;
 use crate::swapping::Swapping;
 use crate::switching::Switching;
+use crate::terms::Terms;
 use crate::texts::{one_line, shortened};
 use crate::translation::{Actions, Picker, Shown, Translation};
 use crate::viewer::{Question, Requests, Viewer};
-use crate::{device, languages, theme};
+use crate::{device, engine, languages, theme};
 
 /// The window's name for the system, and the name of its state folder.
 const APP_ID: &str = "wordloom";
@@ -120,6 +121,7 @@ impl App {
             translation: Translation {
                 text: remembered.text,
                 beams: remembered.beams,
+                terms: Terms::new(remembered.glossary),
                 source_language: remembered.source_language,
                 target_language: remembered.target_language,
                 shown: Shown::default(),
@@ -261,7 +263,8 @@ impl App {
             return self.notify("No model here translates these languages.".into(), true);
         }
         self.translation.document.begin(&path);
-        self.engine.translate_document(path, self.translation.options());
+        let glossary = self.translation.terms.glossary();
+        self.engine.translate_document(engine::Order { path, options: self.translation.options(), glossary });
     }
 
     fn notify(&mut self, text: String, warning: bool) {
@@ -506,7 +509,8 @@ impl App {
         let options = translation.options().n_best(translation.beams.min(4));
         let text = translation.text.clone();
         self.plain = self.muting.is_empty().then(|| text.clone());
-        self.engine.translate(Request { number: self.number, text, options });
+        let glossary = translation.terms.glossary();
+        self.engine.translate(Request { number: self.number, text, options, glossary });
     }
 
     /// Shows the beginning of the translation as the window's title, for the taskbar.
@@ -609,6 +613,7 @@ impl eframe::App for App {
         let [from, to] = self.languages.codes();
         Remembered {
             text: translation.text.clone(),
+            glossary: translation.terms.text.clone(),
             beams: translation.beams,
             model: self.way.as_ref().filter(|_| from.is_none()).and_then(|way| way.last.clone()),
             from,

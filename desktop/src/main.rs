@@ -27,6 +27,7 @@ mod muting;
 mod remembered;
 mod swapping;
 mod switching;
+mod terms;
 mod texts;
 mod theme;
 mod translation;

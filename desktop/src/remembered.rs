@@ -16,6 +16,8 @@ const MOST_TEXT: usize = 1 << 20;
 #[serde(default)]
 pub struct Remembered {
     pub text: String,
+    /// Terms whose translation is prescribed.
+    pub glossary: String,
     pub beams: usize,
     /// Folder that the user opened.
     pub model: Option<PathBuf>,
@@ -34,6 +36,7 @@ impl Default for Remembered {
     fn default() -> Self {
         Self {
             text: "Where is the train station?".into(),
+            glossary: String::new(),
             beams: 4,
             model: None,
             from: None,
@@ -60,6 +63,9 @@ impl Remembered {
     pub fn write(mut self, storage: &mut dyn Storage) {
         if self.text.len() > MOST_TEXT {
             self.text.clear();
+        }
+        if self.glossary.len() > MOST_TEXT {
+            self.glossary.clear();
         }
         eframe::set_value(storage, KEY, &self);
     }
@@ -104,6 +110,7 @@ mod tests {
         let text = "안녕하세요 🙂\n\"quoted\" \\ and so on".to_owned();
         let kept = Remembered {
             text,
+            glossary: "ticket = Fahrschein".into(),
             beams: 7,
             model: Some("/a model".into()),
             from: Some("auto".into()),

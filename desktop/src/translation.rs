@@ -13,6 +13,7 @@ use crate::languages::{Languages, Picks};
 use crate::models::Models;
 use crate::muting::{Muting, Undo};
 use crate::remembered::MOST_BEAMS;
+use crate::terms::Terms;
 use crate::texts::one_line;
 use crate::theme;
 
@@ -20,6 +21,7 @@ use crate::theme;
 pub struct Translation {
     pub text: String,
     pub beams: usize,
+    pub terms: Terms,
     pub source_language: Option<String>,
     pub target_language: Option<String>,
     pub shown: Shown,
@@ -134,6 +136,7 @@ impl Translation {
         let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
         actions.undo = muting.show(ui, &self.text, finished);
         self.show_others(ui, &mut actions);
+        actions.chosen |= self.terms.show(ui, self.model.way.first.is_some());
         if !self.model.name.is_empty() {
             actions.document = self.document.show(ui);
         }

@@ -3,11 +3,12 @@
 use std::sync::mpsc::Sender;
 
 use pyo3::prelude::*;
-use wordloom::translate::{Sentence, SentenceHypothesis};
+use wordloom::decode::ConstraintMode;
+use wordloom::translate::{GlossaryError, GlossaryFile, Sentence, SentenceHypothesis};
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 
 use crate::engine::Engine;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, wrong_value};
 use crate::run::{Cancel, Done, Watch, run};
 use crate::strings::texts;
 
@@ -20,11 +21,14 @@ pub struct Options {
     target_lang: Option<String>,
     task: Option<String>,
     alignments: bool,
+    /// Its name for messages, and its lines.
+    glossary: Option<(String, Vec<u8>)>,
+    glossary_mode: String,
 }
 
 impl Options {
     pub fn of(self, engine: &Engine, watch: &Watch) -> PyResult<TranslateOptions> {
-        Ok(TranslateOptions {
+        let options = TranslateOptions {
             generation: engine.generation(&self.generation)?,
             source_language: self.source_lang,
             target_language: self.target_lang,
@@ -32,7 +36,16 @@ impl Options {
             alignments: self.alignments,
             cancel: watch.cancel.clone(),
             ..TranslateOptions::default()
-        })
+        };
+        let Some((name, lines)) = self.glossary else { return Ok(options) };
+        let mode: ConstraintMode = self
+            .glossary_mode
+            .parse()
+            .map_err(|wrong| wrong_value(format!("glossary_mode is {:?}; {wrong}", self.glossary_mode)))?;
+        let refused = |error: GlossaryError| wrong_value(error.to_string());
+        let file = GlossaryFile::parse(&name, &lines).map_err(refused)?;
+        let glossary = engine.translator()?.glossary(&file, &options, mode).map_err(refused)?;
+        Ok(options.glossary(glossary))
     }
 }
 

@@ -147,3 +147,24 @@ def test_the_package_brings_its_licences():
     text = wordloom.licences()
     assert "pyo3 " in text
     assert "Permission is hereby granted" in text
+
+
+def test_a_glossary_prescribes_terms(translator, tmp_path):
+    text = "Where can I buy a ticket?"
+    terms = {"ticket": ["Billett", "Billetts"], "Wordloom": None}
+    found = translator.translate([text, "Wordloom is here."], glossary=terms)
+    assert "Billett" in found[0].text and "Wordloom" in found[1].text
+    file = tmp_path / "terms.tsv"
+    file.write_text("ticket\tBillett\tBilletts\nWordloom\t=\n", encoding="utf-8")
+    assert translator.translate([text, "Wordloom is here."], glossary=file) == found
+    assert list(translator.translate_iter([text], glossary=terms)) == found[:1]
+    # a sentence without terms is searched as without a glossary
+    assert translator.translate("Good morning!", glossary=terms) == translator.translate("Good morning!")
+    with pytest.raises(ValueError, match="hard, soft, or soft:WEIGHT"):
+        translator.translate(text, glossary=terms, glossary_mode="firm")
+    with pytest.raises(ValueError, match="tab or a line break"):
+        translator.translate(text, glossary={"a\tb": "c"})
+    with pytest.raises(TypeError, match="pass a dict of terms"):
+        translator.translate(text, glossary=3)
+    with pytest.raises(ValueError, match="no terms"):
+        translator.translate(text, glossary={})

@@ -13,6 +13,7 @@ from typing import Any
 from . import _native
 from ._arrays import array, floats, padded, rows
 from ._attention import Attention
+from ._glossary import named_lines
 from ._progress import bar
 from ._results import Generated, Score, Translation, translation
 
@@ -38,6 +39,8 @@ class _Options:
         target_lang: str | None = None,
         task: str | None = None,
         alignments: bool = False,
+        glossary: Any = None,
+        glossary_mode: str = "hard",
         **generation: Any,
     ) -> None:
         self.generation = _json(generation)
@@ -46,6 +49,8 @@ class _Options:
                 raise TypeError(f"{name} is {type(code).__name__}; pass a str")
         self.source_lang, self.target_lang, self.task = source_lang, target_lang, task
         self.alignments = bool(alignments)
+        self.glossary = named_lines(glossary)
+        self.glossary_mode = _text(glossary_mode, "glossary_mode")
 
 
 def _long_names(options: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +88,7 @@ class Translator:
     * ``device``: ``"auto"`` (a hardware GPU, else the CPU), ``"gpu"``, ``"cpu"``, or part of an adapter's name
     * ``weights``: ``"auto"``, ``"f32"``, ``"f16"`` or ``"q8"``: how matrices are stored on the device
     * ``progress``: whether tqdm, if it is installed, shows the download of a model
-    * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang`` or ``task``: defaults for every call of
+    * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang``, ``task`` or ``glossary``: defaults for every call of
       ``translate`` and its relatives
 
     A translator may be shared by threads, pickled (the model is loaded again where it is unpickled), and used after ``fork``: the
@@ -193,6 +198,9 @@ class Translator:
         * ``length_penalty``: above 1 favours long translations, below short
         * ``source_lang``, ``target_lang``: codes of ``languages``; ``task``: a name of the model's tasks
         * ``alignments``: whether sentences bring links between words
+        * ``glossary``: terms whose translation is prescribed: a dict (``{"ticket": "Billett", "cup": ["Tasse", "Tassen"], "Wordloom":
+          None}``; None: stays as it is) or the path of a file of ``wordloom translate --glossary``
+        * ``glossary_mode``: ``"hard"`` (default: every term is in the translation), ``"soft"`` or ``"soft:WEIGHT"``
         * ``progress``: whether tqdm, if it is installed, shows a bar
         * any other option of transformers' ``generate``: ``no_repeat_ngram_size``, ``do_sample``, ``seed``, …
 

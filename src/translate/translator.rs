@@ -1,13 +1,15 @@
 //! A model on a device, and its tokenizer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cache::SentenceCache;
 use super::error::TranslateError;
+use super::glossary::{Glossary, GlossaryError, GlossaryFile};
 use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::translation::{Sentence, SentenceHypothesis};
+use crate::decode::ConstraintMode;
 use crate::device::Device;
 use crate::model::config::Architecture;
 #[cfg(not(target_arch = "wasm32"))]
@@ -118,6 +120,17 @@ impl Translator {
     pub fn set_switches(&mut self, model: &Model, switches: &Switches) -> Result<(), SwitchError> {
         self.cache.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.transformer.set_switches(model, switches)
+    }
+
+    /// Binds a glossary to this model; see [`Glossary::for_options`].
+    pub fn glossary(
+        &self,
+        file: &GlossaryFile,
+        options: &TranslateOptions,
+        mode: ConstraintMode,
+    ) -> Result<Arc<Glossary>, GlossaryError> {
+        let (config, defaults) = (self.transformer.config(), self.transformer.generation_config());
+        Glossary::for_options(file, &self.tokenizer, config, defaults, options, mode).map(Arc::new)
     }
 
     /// Number of sentences that were not searched, because an equal one had been.

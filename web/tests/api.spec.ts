@@ -171,6 +171,34 @@ test('parts of the model are switched off, and on again', async ({ api }) => {
   ]);
 });
 
+test('a glossary prescribes terms', async ({ api }) => {
+  const { hard, soft, without, wrong } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const text = 'Where is the train station? Thank you.';
+    const glossary = 'train station\tHauptbahnhof\tHauptbahnhofs';
+    const call = async (options: object) => (await translator.translate(text, options)).text;
+    const hard = [await call({ glossary }), await call({ glossary, beams: 1 })];
+    const soft = await call({ glossary, glossaryMode: 'soft:4' });
+    hard.push(await call({ glossary: 'train station = Hauptbahnhof' }));
+    const without = [await call({ glossary: ' \n' }), await call({ glossary: 'cat\tKater' }), await call({})];
+    const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
+    const wrong = [];
+    for (const options of [{ glossary: 'a\tb\nc\t' }, { glossary: 5 }, { glossary, glossaryMode: 'firm' }, { glossary, sample: true }])
+      wrong.push(await kinds(call(options)));
+    translator.destroy();
+    return { hard, soft, without, wrong };
+  });
+  expect(hard).toEqual(Array(3).fill('Wo ist der Hauptbahnhof? Danke.'));
+  expect(soft).toBe('Wo ist der Hauptbahnhof? Danke.');
+  expect(without).toEqual(Array(3).fill('Wo ist der Bahnhof? Danke.'));
+  expect(wrong).toEqual([
+    'input: glossary, line 2: the target is empty',
+    expect.stringMatching(/^input: "glossary" has to be a text/),
+    'input: "glossaryMode": write hard, soft, or soft:WEIGHT with a weight above 0',
+    expect.stringMatching(/^input: /),
+  ]);
+});
+
 test('streaming: stable text only grows, and ends as the whole', async ({ api }) => {
   const text = 'I have a dog. It is very old.\n\nMy brother lives in Berlin, and he likes it there.';
   const { partials, whole } = await api.evaluate(async (text) => {

@@ -116,6 +116,40 @@ test('confidence marks tokens and says their numbers', async ({ page, wordloom }
   await wordloom.screenshot('confidence');
 });
 
+test('a sentence that a person should look at is underlined and counted', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  const doubtful = wordloom.output.locator('.is-doubtful');
+  await expect(doubtful).toHaveCount(0);
+  await wordloom.translate(`${STATION} The zyzzyva quoll borborygmus.`);
+  await expect(doubtful).toHaveCount(1);
+  await expect(doubtful).toHaveAttribute('title', 'The model was not sure here.');
+  await expect(doubtful).not.toHaveText(BAHNHOF);
+  await expect(page.getByText('doubtful: 1')).toBeVisible();
+  await wordloom.screenshot('doubtful');
+});
+
+test('a glossary prescribes terms, and its mistakes are named', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await wordloom.translate(STATION);
+  await wordloom.options();
+  const terms = page.getByRole('textbox', { name: 'Terms of the glossary' });
+  await terms.fill('train station = Hauptbahnhof');
+  await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
+  await wordloom.screenshot('glossary');
+  await page.reload();
+  await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
+  await wordloom.look('Search');
+  await expect(page.getByText('This is the search without your glossary.')).toBeVisible();
+  await wordloom.options();
+  await terms.fill('\ntrain station =');
+  await expect(page.getByText(/Glossary, line 2: the target is empty/i)).toBeVisible();
+  await terms.fill('station = station');
+  await expect(wordloom.output).toContainText('station');
+  await terms.fill('');
+  await expect(wordloom.output).toHaveText(BAHNHOF);
+});
+
 test('the attention map shows what looked where, by layer and head', async ({ page, wordloom }) => {
   await wordloom.open();
   await wordloom.translate(STATION);

@@ -158,6 +158,14 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   keepAttention?: boolean;
   /** Adds to each sentence which words were translated to which. */
   alignments?: boolean;
+  /**
+   * Terms whose translation is prescribed, one in each line: `ticket = Billett`; or source, target, inflections with `|` between and the
+   * rule `exact` or `any`, with tabs between. The target `=` says that a term stays as it is. A sentence with terms is
+   * searched with at least 4 beams.
+   */
+  glossary?: string;
+  /** `hard` (default): every term is in the translation; `soft`, or `soft:` and a weight: terms are only favoured. */
+  glossaryMode?: 'hard' | 'soft' | `soft:${number}`;
 }
 
 export interface Translation {

@@ -1,11 +1,13 @@
 //! Commands for the engine. Only the last command of each kind counts.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use wordloom::TranslateOptions;
 use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::HeadName;
+use wordloom::translate::GlossaryFile;
 use wordloom_hub::Language;
 
 use super::document::Order;
@@ -37,6 +39,7 @@ pub struct Request {
     pub number: u64,
     pub text: String,
     pub options: TranslateOptions,
+    pub glossary: Option<Arc<GlossaryFile>>,
 }
 
 /// A sentence to search for.
@@ -119,7 +122,7 @@ mod tests {
 
     fn translate(number: u64) -> Command {
         let (text, options) = (String::new(), TranslateOptions::default());
-        Command::Translate(Box::new(Request { number, text, options }))
+        Command::Translate(Box::new(Request { number, text, options, glossary: None }))
     }
 
     fn explore(number: u64) -> Command {

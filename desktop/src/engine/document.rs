@@ -1,9 +1,11 @@
 //! A document that is translated, a few texts at a time, so that typed texts need not wait for its end.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wordloom::transformer::GenerateError;
+use wordloom::translate::GlossaryFile;
 use wordloom::{TranslateError, TranslateOptions, Translator};
 use wordloom_documents::{Document, Format, Options, Translated, translate};
 
@@ -16,6 +18,7 @@ const ROUND: Duration = Duration::from_millis(300);
 pub struct Order {
     pub path: PathBuf,
     pub options: TranslateOptions,
+    pub glossary: Option<Arc<GlossaryFile>>,
 }
 
 /// A document on its way.

@@ -15,14 +15,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use eframe::egui::Context;
+use wordloom::Device;
 use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
-use wordloom::{Device, TranslateOptions};
 
 use commands::Command;
 pub use commands::{Exploration, Place, Request, Way};
-use document::Order;
+pub use document::Order;
 use residents::Residents;
 use worker::Worker;
 
@@ -172,11 +172,11 @@ impl Engine {
     }
 
     /// Translates a document beside what is typed. Another model, or a change of it, ends that. Cancels the previous document.
-    pub fn translate_document(&mut self, path: PathBuf, mut options: TranslateOptions) {
+    pub fn translate_document(&mut self, mut order: Order) {
         self.of_document.cancel();
         self.of_document = Cancel::default();
-        options.cancel = self.of_document.clone();
-        self.send(Command::Document(Box::new(Order { path, options })));
+        order.options.cancel = self.of_document.clone();
+        self.send(Command::Document(Box::new(order)));
     }
 
     /// Cancels the document.
@@ -221,7 +221,9 @@ impl Drop for Engine {
 mod tests {
     use std::time::Instant;
 
+    use wordloom::TranslateOptions;
     use wordloom::decode::Fate;
+    use wordloom::translate::GlossaryFile;
 
     use super::*;
 
@@ -252,7 +254,7 @@ mod tests {
 
     fn translated(engine: &mut Engine, number: u64) -> Arc<Trace> {
         let options = TranslateOptions::default().beams(4);
-        engine.translate(Request { number, text: TEXT.into(), options });
+        engine.translate(Request { number, text: TEXT.into(), options, glossary: None });
         wait_for(engine, |news| match news {
             News::Traced { number: of, trace } if of == number => Some(trace),
             _ => None,
@@ -288,6 +290,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_glossary_prescribes_terms() {
+        let mut engine = started();
+        let mut translate = |number, terms: &str| {
+            let glossary = GlossaryFile::parse("glossary", terms.as_bytes()).expect("terms");
+            let (text, options) = (TEXT.into(), TranslateOptions::default());
+            engine.translate(Request { number, text, options, glossary: Some(Arc::new(glossary)) });
+            wait_for(&engine, |news| match news {
+                News::Translated { translation, .. } => Some(translation.hypotheses[0].0.clone()),
+                News::Failed { error, .. } => Some(error),
+                _ => None,
+            })
+        };
+        assert_eq!(translate(1, "train station = Hauptbahnhof"), "Wo ist der Hauptbahnhof?");
+        assert_eq!(translate(2, "cat = Kater"), "Wo ist der Bahnhof?");
+        let long = format!("train = {}", "Bahnhof ".repeat(200));
+        assert!(translate(3, &long).starts_with("glossary, line 1: "));
+    }
+
     /// A small model with random weights, as if it were of German and Korean.
     fn german_korean() -> Place {
         Some(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/marian_tied").into())
@@ -308,7 +329,7 @@ mod tests {
         let mut translate = |engine: &mut Engine, text: &str| {
             let number = numbers.next().unwrap_or_default();
             let options = TranslateOptions::default().beams(1).max_length(12);
-            engine.translate(Request { number, text: text.into(), options });
+            engine.translate(Request { number, text: text.into(), options, glossary: None });
             wait_for(engine, |news| match news {
                 News::Translated { number: of, translation } if of == number => Some(translation),
                 News::Failed { error, .. } => panic!("{error}"),
@@ -386,7 +407,8 @@ mod tests {
         let path = folder.join("letter.md");
         let line = "Where is the *train* station?\n\n";
         std::fs::write(&path, format!("# {TEXT}\n\n{}", line.repeat(40))).expect("a file");
-        engine.translate_document(path.clone(), TranslateOptions::default().beams(1));
+        let order = |path| Order { path, options: TranslateOptions::default().beams(1), glossary: None };
+        engine.translate_document(order(path.clone()));
         let reached = |news| matches!(news, News::Document(DocumentNews::Reached(_))).then_some(());
         wait_for(&engine, reached);
         let typed = translated(&mut engine, 1);
@@ -410,16 +432,16 @@ mod tests {
             News::Document(DocumentNews::Ended(why)) => Some(why),
             _ => None,
         };
-        engine.translate_document(path.clone(), TranslateOptions::default());
+        engine.translate_document(order(path.clone()));
         wait_for(&engine, reached);
         engine.mute(Vec::new());
         let why = wait_for(&engine, ended).expect("a reason");
         assert!(why.contains("letter.md"), "{why}");
-        engine.translate_document(path.clone(), TranslateOptions::default());
+        engine.translate_document(order(path));
         wait_for(&engine, reached);
         engine.stop_document();
         assert_eq!(wait_for(&engine, ended), None);
-        engine.translate_document(folder.join("letter.xyz"), TranslateOptions::default());
+        engine.translate_document(order(folder.join("letter.xyz")));
         let why = wait_for(&engine, ended).expect("a reason");
         assert!(why.contains(".docx"), "{why}");
         std::fs::remove_dir_all(folder).expect("it is there");

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use wordloom::decode::Fate;
+use wordloom::decode::{ConstraintMode, Fate};
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
-use wordloom::translate::{Pivot, PivotOptions, Sentence};
+use wordloom::translate::{GlossaryFile, Pivot, PivotOptions, Sentence};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
 use wordloom_hub::{Language, code_for};
 
@@ -61,6 +61,17 @@ impl Loaded {
             self.swapped = self.translator.set_attention(&SelfAttentionChoice::default()).is_err();
         }
         Ok(())
+    }
+
+    /// The options with a glossary, which is bound to this model.
+    fn with_glossary(
+        &self,
+        options: TranslateOptions,
+        glossary: Option<&GlossaryFile>,
+    ) -> Result<TranslateOptions, String> {
+        let Some(file) = glossary else { return Ok(options) };
+        let bound = self.translator.glossary(file, &options, ConstraintMode::Hard);
+        Ok(options.glossary(bound.map_err(|error| error.to_string())?))
     }
 
     fn languages(&self) -> Vec<String> {
@@ -184,6 +195,13 @@ impl Worker {
         let Some(mut work) = self.document.take() else { return };
         let Some((first, last)) = self.in_use() else { return };
         let PivotOptions { first: first_options, second } = self.options(&work.order.options);
+        let second = match first {
+            Some(_) => second,
+            None => match last.with_glossary(second, work.order.glossary.as_deref()) {
+                Ok(second) => second,
+                Err(error) => return (self.tell)(News::Document(DocumentNews::Ended(Some(error)))),
+            },
+        };
         let first = first.map(|first| (&first.translator, &first_options));
         let models: Vec<_> = first.into_iter().chain([(&last.translator, &second)]).collect();
         match work.go_on(&models) {
@@ -315,13 +333,19 @@ impl Worker {
     }
 
     fn translate(&self, request: &Request) {
-        let Some((first, Loaded { translator, name, .. })) = self.in_use() else { return };
-        let Request { number, text, options } = request;
+        let Some((first, last)) = self.in_use() else { return };
+        let Loaded { translator, name, .. } = last;
+        let Request { number, text, options, glossary } = request;
         let number = *number;
         let mut shown = Instant::now();
         let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
         let PivotOptions { first: first_options, second } = self.options(options);
-        let options = second.keep_attention(kept.keep_attention());
+        // a model that reads the language between does not find the terms
+        let glossary = glossary.as_deref().filter(|_| first.is_none());
+        let options = match last.with_glossary(second, glossary) {
+            Ok(options) => options.keep_attention(kept.keep_attention()),
+            Err(error) => return (self.tell)(News::Failed { number, error }),
+        };
         let between = first.map(|first| {
             let pivot = Pivot::new(&first.translator, translator);
             pollster::block_on(pivot.between(&**text, &first_options, &mut |_| {}))

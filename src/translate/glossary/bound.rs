@@ -7,7 +7,10 @@ use super::error::GlossaryError;
 use super::file::{CaseRule, GlossaryEntry, GlossaryFile};
 use super::matching::{Matcher, has_no_spaces, is_hangul};
 use crate::decode::{ConstraintMode, Constraints, DecodeOptions, Term};
+use crate::model::config::ModelConfig;
+use crate::model::generation_config::GenerationConfig;
 use crate::text::{Direction, Tokenizer, tokens};
+use crate::translate::{TranslateOptions, resolve_languages};
 
 /// Beams of a sentence with terms, where the search would be greedy.
 const BEAMS_WITH_TERMS: usize = 4;
@@ -40,6 +43,25 @@ pub(in crate::translate) struct SentenceTokens<'a> {
 }
 
 impl Glossary {
+    /// Binds a glossary to a model, for translations with these options: their languages, task and maximal length.
+    ///
+    /// * `defaults`: the model's own search options
+    ///
+    /// # Errors
+    /// [`GlossaryError::Languages`]; otherwise as [`new`](Self::new).
+    pub fn for_options(
+        file: &GlossaryFile,
+        tokenizer: &Tokenizer,
+        config: &ModelConfig,
+        defaults: &GenerationConfig,
+        options: &TranslateOptions,
+        mode: ConstraintMode,
+    ) -> Result<Self, GlossaryError> {
+        let (direction, asked) = resolve_languages(tokenizer, options, defaults)?;
+        let longest = asked.max_length.or(defaults.max_length).unwrap_or(usize::MAX);
+        Self::new(file, tokenizer, &direction, longest.min(config.positions.count()), mode)
+    }
+
     /// Binds a glossary to a model's tokenizer.
     ///
     /// * `longest`: tokens of the model's longest output; see

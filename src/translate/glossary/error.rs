@@ -1,5 +1,7 @@
 //! What can be wrong with a glossary.
 
+use crate::text::TextError;
+
 /// An error in a glossary's file, or between it and a model. Every message names the file and the line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
@@ -18,7 +20,7 @@ pub enum GlossaryError {
     Control { file: String, line: usize, character: char },
     /// Another number of columns than 2 to 4.
     #[error(
-        "{file}, line {line}: has {columns} column{}; write SOURCE, TARGET, and if needed INFLECTIONS and RULE, with tabs between",
+        "{file}, line {line}: has {columns} column{}; write SOURCE = TARGET; or SOURCE, TARGET, and if needed INFLECTIONS and RULE, with tabs between",
         if *columns == 1 { "" } else { "s" }
     )]
     Columns { file: String, line: usize, columns: usize },
@@ -47,4 +49,7 @@ pub enum GlossaryError {
     /// More inflections than a search follows.
     #[error("{file}, line {line}: has {forms} forms; a term may have {limit}")]
     TooManyForms { file: String, line: usize, forms: usize, limit: usize },
+    /// Languages that the model does not have.
+    #[error(transparent)]
+    Languages(#[from] TextError),
 }

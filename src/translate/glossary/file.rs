@@ -32,7 +32,7 @@ pub struct GlossaryEntry {
 /// A glossary as it was written.
 ///
 /// A line is `SOURCE TAB TARGET [TAB INFLECTIONS [TAB RULE]]`. Inflections are separated by `|`. A target `=` says that the term stays
-/// as it is. The rule is `exact`, `any`, or nothing: then a source with an upper-case letter is found as it is written, any
+/// as it is. `SOURCE = TARGET` without a tab is a line, too. The rule is `exact`, `any`, or nothing: then a source with an upper-case letter is found as it is written, any
 /// other in any case. Empty lines, and lines that begin with `#` and have no tab, say nothing.
 ///
 /// ```
@@ -101,7 +101,11 @@ impl GlossaryFile {
 
 fn parse_line(name: &str, line: usize, text: &str) -> Result<GlossaryEntry, GlossaryError> {
     let file = || name.to_owned();
-    let columns: Vec<&str> = text.split('\t').map(str::trim).collect();
+    // as people type them, where a tab is hard to type
+    let typed = || text.split_once('=').map(|(source, target)| vec![source, target]);
+    let columns = if text.contains('\t') { None } else { typed() };
+    let columns = columns.unwrap_or_else(|| text.split('\t').collect());
+    let columns: Vec<&str> = columns.into_iter().map(str::trim).collect();
     let (source, target, inflections, rule) = match columns[..] {
         [source, target] => (source, target, "", ""),
         [source, target, inflections] => (source, target, inflections, ""),

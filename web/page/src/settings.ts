@@ -19,6 +19,8 @@ export interface StoredModel {
 
 interface Stored {
   text: string;
+  /** Terms whose translation is prescribed, one a line. */
+  glossary: string;
   /** null: the model's default. */
   beams: number | null;
   alternatives: number;
@@ -42,6 +44,7 @@ interface Stored {
 const stored = read();
 
 export const text = signal(stored.text);
+export const glossary = signal(stored.glossary);
 export const beams = signal(stored.beams);
 export const alternatives = signal(stored.alternatives);
 export const device = signal(stored.device);
@@ -72,6 +75,7 @@ export function keepSettings(): void {
   effect(() => {
     latest = {
       text: text.value.length <= MAX_STORED_TEXT ? text.value : '',
+      glossary: glossary.value.length <= MAX_STORED_TEXT ? glossary.value : '',
       beams: beams.value,
       alternatives: alternatives.value,
       device: device.value,
@@ -104,6 +108,7 @@ function read(): Stored {
   const device = value['device'];
   return {
     text: typeof value['text'] === 'string' ? value['text'] : '',
+    glossary: typeof value['glossary'] === 'string' ? value['glossary'] : '',
     beams: whole(value['beams'], 1, MAX_BEAMS),
     alternatives: whole(value['alternatives'], 1, MAX_ALTERNATIVES) ?? 3,
     device: device === 'gpu' || device === 'cpu' ? device : 'auto',

@@ -16,6 +16,7 @@ use wordloom::{Device, DeviceChoice, Model, TranslateOptions, resolve};
 
 use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
+use crate::glossary::{Bound, Lines};
 use crate::host::{Folder, Host, HostFolder};
 use crate::languages::{Languages, default_languages};
 use crate::loading::{Runner, load, open_again, settle};
@@ -53,6 +54,8 @@ struct State {
     switches: Switches,
     /// Stored attention of the last translations, from this device with these heads and kinds.
     remembered: Vec<Remembered>,
+    /// The glossary of the last translation that had one.
+    glossary: Option<Bound>,
 }
 
 /// The reason why a model was not changed.
@@ -84,6 +87,7 @@ impl Engine {
             attention: SelfAttentionChoice::default(),
             switches: Switches::default(),
             remembered: Vec::new(),
+            glossary: None,
         };
         Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
     }
@@ -106,17 +110,22 @@ impl Engine {
         let options = object(&options).and_then(|mut options| {
             let keeps: Option<bool> = take(&mut options, "keepAttention", "true or false")?;
             let aligns: Option<bool> = take(&mut options, "alignments", "true or false")?;
+            let glossary = Lines::take(&mut options)?;
             let mut options = translation_options(options)?;
             if aligns == Some(true) {
                 options = options.keep_alignments();
             }
-            Ok((options, keeps == Some(true)))
+            Ok((options, keeps == Some(true), glossary))
         });
         let inner = self.0.clone();
         self.0.call(abort, async move |runner, cancel| {
-            let (options, keeps) = options.clone()?;
+            let (options, keeps, glossary) = options.clone()?;
             let mut options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
+            if let Some(lines) = glossary {
+                let last = &mut inner.state.borrow_mut().glossary;
+                options.glossary = Some(lines.bind(translator, &options, last)?);
+            }
             match keeps {
                 true => options = options.keep_attention(KeepAttention::default()),
                 false => inner.state.borrow_mut().remembered.clear(),

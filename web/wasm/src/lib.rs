@@ -10,6 +10,7 @@ mod attention;
 mod engine;
 mod explain;
 mod failure;
+mod glossary;
 mod host;
 mod languages;
 mod loading;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::Notify;
 use wordloom::decode::{ConstraintMode, Hypothesis};
 use wordloom::transformer::{Cancel, GenerateRequest};
-use wordloom::translate::{Glossary, resolve_languages};
+use wordloom::translate::Glossary;
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 
 use super::super::glossaries::Served;
@@ -198,17 +198,11 @@ impl Lease {
         }
         let (translator, served, options) = (self.model.translator.clone(), served.clone(), options.clone());
         let bind = move || {
-            let (tokenizer, transformer) = (translator.tokenizer(), translator.transformer());
-            let defaults = transformer.generation_config();
-            let refused = |error: &dyn std::error::Error| Failure::Refused(error.to_string());
-            let (direction, _) =
-                resolve_languages(tokenizer, &options, defaults).map_err(|error| refused(&error))?;
-            let longest = transformer.config().positions.count();
-            let longest = defaults.max_length.unwrap_or(usize::MAX).min(longest);
-            Glossary::new(&served.file, tokenizer, &direction, longest, ConstraintMode::Hard)
-                .map_err(|error| refused(&error))
+            translator
+                .glossary(&served.file, &options, ConstraintMode::Hard)
+                .map_err(|error| Failure::Refused(error.to_string()))
         };
-        let bound = Arc::new(blocking(bind).await??);
+        let bound = blocking(bind).await??;
         let mut known = locked();
         if known.len() >= MOST_GLOSSARIES {
             known.clear();

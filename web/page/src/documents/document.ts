@@ -8,6 +8,7 @@ import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { direction, languageOptions, optionsOfFirst, pair } from '../translation/direction.ts';
+import { glossaryOption } from '../translation/glossary.ts';
 import { searchBeams } from '../translation/live.ts';
 
 export interface Job {
@@ -47,6 +48,7 @@ export async function translateFile(file: File): Promise<void> {
     const target = pair.peek().target;
     const document = await translateDocument(now.translator, file, {
       ...options,
+      ...glossaryOption.peek(),
       ...(via === null
         ? {}
         : { via: { translator: via.translator, options: { ...optionsOfFirst(via), beams: options.beams, sample: false } } }),

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 
 import { running } from '../engine/load.ts';
 import { languages } from '../engine/source.ts';
+import { glossaryOption } from '../translation/glossary.ts';
 import { views } from '../translation/live.ts';
 import { SentencePicker } from '../ui/SentencePicker.tsx';
 import { penalty, PENALTIES, ranking, release, searched, searching, signed, wordsOf } from './searches.ts';
@@ -41,6 +42,9 @@ function Whole({ searched }: { searched: Searched }) {
             {t('Back to the free search')}
           </button>
         </div>
+      )}
+      {glossaryOption.value.glossary !== undefined && (
+        <p class="quiet">{t('This is the search without your glossary.')}</p>
       )}
       <Tree searched={searched} best={ranked[0]?.index ?? null} power={power} stale={searching.value} />
       <div class="search__ranking">

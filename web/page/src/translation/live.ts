@@ -10,6 +10,7 @@ import { interventions } from '../interventions.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { alternatives, beams, showAttention, text } from '../settings.ts';
 import { direction, languageOptions, optionsOfFirst } from './direction.ts';
+import { glossaryOption } from './glossary.ts';
 import { cut } from './passages.ts';
 import type { Translated } from './passages.ts';
 import type { Outcome } from './run.ts';
@@ -63,6 +64,7 @@ export function startTranslating(): void {
     const now = { text: text.value, engine: running.value, into: direction.value, changed: interventions.value };
     void searchBeams.value;
     void alternatives.value;
+    void glossaryOption.value;
     // only typing waits; a new model or language, a first text and an emptied text do not
     const same = now.engine === last.engine && now.into === last.into && now.changed === last.changed;
     const typing = same && last.text !== '' && now.text !== '';
@@ -124,6 +126,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     nBest: Math.min(alternatives.peek(), count),
     sample: false,
     ...languageOptions(direction.peek()),
+    ...glossaryOption.peek(),
   };
   forgetUnless(engine, JSON.stringify(options), interventions.peek());
   const painter = paintOnce();

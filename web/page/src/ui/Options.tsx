@@ -7,8 +7,9 @@ import { megabytes } from '../engine/progress.ts';
 import { modelName, toChoice } from '../engine/source.ts';
 import type { ModelChoice } from '../engine/source.ts';
 import { notify } from '../notices.ts';
-import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device } from '../settings.ts';
+import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device, glossary } from '../settings.ts';
 import type { DeviceChoice } from '../settings.ts';
+import { hasNoGlossary } from '../translation/glossary.ts';
 import { searchBeams } from '../translation/live.ts';
 import { sentence } from '../words.ts';
 import { CloseIcon, FolderIcon } from './icons.tsx';
@@ -36,6 +37,7 @@ export function Options({ close }: { close: () => void }) {
         <ModelOptions />
         <DeviceOptions />
         <SearchOptions />
+        <GlossaryOptions />
       </div>
     </section>
   );
@@ -183,6 +185,29 @@ function SearchOptions() {
         set={(value) => (alternatives.value = value)}
         hint={t('How many of them are shown, at most as many as beams.')}
       />
+    </Group>
+  );
+}
+
+function GlossaryOptions() {
+  const id = useId();
+  return (
+    <Group title={t('Glossary')}>
+      <textarea
+        class="field options__terms"
+        aria-label={t('Terms of the glossary')}
+        aria-describedby={id}
+        rows={3}
+        spellcheck={false}
+        placeholder="ticket = Fahrschein"
+        value={glossary.value}
+        onInput={(event) => (glossary.value = event.currentTarget.value)}
+      />
+      <p class="quiet" id={id}>
+        {hasNoGlossary.value
+          ? t('A translation through English takes no glossary.')
+          : t('One term a line, and its translation after =.')}
+      </p>
     </Group>
   );
 }
