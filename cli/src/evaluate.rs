@@ -114,7 +114,8 @@ fn rouge_json(lines: usize, references: usize, rouge: &Rouge) -> serde_json::Val
     value
 }
 
-fn read_lines(path: Option<&Path>) -> Result<Vec<String>, CliError> {
+/// All lines of a file, or of standard input.
+pub fn read_lines(path: Option<&Path>) -> Result<Vec<String>, CliError> {
     let lines = Lines::open(path)?;
     let mut all = Vec::new();
     loop {

@@ -4,11 +4,12 @@ mod document;
 mod journal;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use wordloom::decode::DecodeError;
+use wordloom::evaluate::{EvaluateError, bleu, chrf};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
@@ -21,6 +22,7 @@ use wordloom_hub::Language;
 
 use super::choice::{self, Choice, Chosen, Steps};
 use super::digest::Digest;
+use super::evaluate::read_lines;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
 use super::memory::{Memory, MemoryArguments};
@@ -77,6 +79,9 @@ pub struct Arguments {
     no_shortlist: bool,
     #[command(flatten)]
     attention: AttentionArguments,
+    /// Compare with the lines of FILE: BLEU and chrF at the end; in docs/attention.md, because help has to fit a screen
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "resume")]
+    reference: Option<PathBuf>,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
     json: bool,
@@ -127,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         files.check_settings(&settings)?;
     }
     let memory = arguments.memory.open(&plan.languages)?;
+    let reference = arguments.reference.as_deref().map(|path| read_lines(Some(path))).transpose()?;
     let models = plan.load(arguments, &device)?;
     let mut command = Command {
         models,
@@ -138,6 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         },
         form: Form { n_best: arguments.n_best, json: arguments.json, quality: arguments.quality },
         totals: Totals::default(),
+        texts: reference.is_some().then(Vec::new),
     };
     command.progress.start_at(start.bytes, start.lines);
     let mut window = stopped_at.map_or(FIRST_WINDOW, |stopped_at| stopped_at.window);
@@ -166,7 +173,28 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(choice) = &arguments.attention.attention {
         notice(&command.totals.text(&choice.to_string()));
     }
+    if let (Some(path), Some(reference), Some(texts)) = (&arguments.reference, &reference, &command.texts) {
+        notice(&compared(texts, path, reference)?);
+    }
     Ok(())
+}
+
+/// How near the translations are to those of a file.
+fn compared(texts: &[String], path: &Path, reference: &[String]) -> Result<String, CliError> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let reference: [Vec<&str>; 1] = [reference.iter().map(String::as_str).collect()];
+    if texts.len() != reference[0].len() {
+        return Err(CliError::Input(format!(
+            "{} has {} lines, but {} were translated; each needs a line",
+            path.display(),
+            reference[0].len(),
+            texts.len()
+        )));
+    }
+    let refused = |error: EvaluateError| CliError::Input(error.to_string());
+    let (bleu, chrf) =
+        (bleu(&texts, &reference).map_err(refused)?, chrf(&texts, &reference).map_err(refused)?);
+    Ok(format!("compared with {}: BLEU {:.2}, chrF2 {:.2}", path.display(), bleu.score, chrf.score))
 }
 
 /// The translations of a run together, to compare kinds of attention.
@@ -404,6 +432,8 @@ struct Command {
     output: Output,
     form: Form,
     totals: Totals,
+    /// The translations so far, if they are compared.
+    texts: Option<Vec<String>>,
 }
 
 /// The form of the output.
@@ -436,12 +466,21 @@ impl Command {
         let split = |line: &'_ Line| line.text.len() - usize::from(line.text.ends_with('\r'));
         let all: Vec<&str> = lines.iter().map(|line| &line.text[..split(line)]).collect();
         let bytes = lines.iter().map(|line| line.bytes).sum();
-        let Self { models: Models { first, last, options }, memory, progress, output, form, totals } = self;
+        let Self {
+            models: Models { first, last, options },
+            memory,
+            progress,
+            output,
+            form,
+            totals,
+            texts: kept,
+        } = self;
         let find = |text: &&str| memory.as_ref().and_then(|Memory { pair, least }| pair.find(text, *least));
         let known: Vec<Option<Match<'_>>> = all.iter().map(find).collect();
         let unknown = all.iter().zip(&known).filter(|(_, known)| known.is_none());
         let texts: Vec<&str> = unknown.map(|(text, _)| *text).collect();
-        let mut writer = Writer { output, lines, sources: &all, known: &known, form: *form, next: 0 };
+        let mut writer =
+            Writer { output, lines, sources: &all, known: &known, form: *form, next: 0, kept: kept.as_mut() };
         progress.round_of_lines(lines.len(), bytes, |report| {
             // with two models, each is half of the work
             let half = if first.is_some() { 0.5 } else { 1.0 };
@@ -489,6 +528,8 @@ struct Writer<'a> {
     known: &'a [Option<Match<'a>>],
     form: Form,
     next: usize,
+    /// The translations so far.
+    kept: Option<&'a mut Vec<String>>,
 }
 
 impl Writer<'_> {
@@ -520,6 +561,9 @@ impl Writer<'_> {
         let (source, memory) = (self.sources[self.next], self.known[self.next]);
         let line = &self.lines[self.next];
         self.next += 1;
+        if let Some(kept) = &mut self.kept {
+            kept.push(translation.text.clone());
+        }
         write(self.output, line, &Written { source, between, translation, memory }, self.form)
     }
 }

@@ -9,9 +9,9 @@ use super::attempts::Attempts;
 use super::batches::{MAX_ROWS, Room};
 use super::cancel::Cancel;
 use super::error::GenerateError;
-use super::queue::Seats;
+use super::queue::{Followers, Seats};
 use super::request::{GenerateRequest, Keep};
-use super::session::{Followers, cache_capacity, padded_length};
+use super::session::{cache_capacity, padded_length};
 use crate::decode::{BatchSearch, Hypothesis};
 use crate::model::config::ModelConfig;
 

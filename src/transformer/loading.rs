@@ -7,8 +7,9 @@ use super::error::GenerateError;
 use super::loaded::{HostModel, LoadedModel};
 use super::options::resolve;
 use super::placed::Placed;
+use super::queue::Followers;
 use super::request::GenerateRequest;
-use super::session::{DecodeSession, Followers, IdleSessions, SessionKey};
+use super::session::{DecodeSession, IdleSessions, SessionKey};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::answers;
 use crate::decode::BatchSearch;

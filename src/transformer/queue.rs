@@ -2,8 +2,17 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::request::{GenerateRequest, Generation, Progress};
-use super::session::Followers;
 use crate::decode::{BatchSearch, Hypothesis};
+
+/// The requests that will take over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Followers {
+    None,
+    /// Their sources are about as long as the batch's.
+    Alike,
+    /// Their sources may be much shorter.
+    Mixed,
+}
 
 /// The requests of one session: those that have rows, and those that wait for rows.
 pub(super) trait Seats {

@@ -38,7 +38,11 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
             "--columns needs a table as --input, with the ending .csv or .tsv".into(),
         ));
     }
-    let of_lines = [("--json", arguments.json), ("--n-best", arguments.n_best.is_some())];
+    let of_lines = [
+        ("--json", arguments.json),
+        ("--n-best", arguments.n_best.is_some()),
+        ("--reference", arguments.reference.is_some()),
+    ];
     if let (Some(_), Some((option, _))) = (format, of_lines.into_iter().find(|&(_, given)| given)) {
         return Err(CliError::Usage(format!(
             "{option} is for lines, not for documents; --format lines reads FILE as lines"

@@ -115,8 +115,16 @@ impl Run {
 /// Whether a line is a notice about the device, a download, the language or the model, or a warning, which random weights
 /// often cause.
 fn is_remark(line: &str) -> bool {
-    let notices =
-        ["warning: ", "note: ", "attention: ", "fetching ", "detected: ", "model: ", "no direct model: "];
+    let notices = [
+        "warning: ",
+        "note: ",
+        "attention: ",
+        "compared with ",
+        "fetching ",
+        "detected: ",
+        "model: ",
+        "no direct model: ",
+    ];
     line == "running on CPU (asked for)" || notices.iter().any(|notice| line.starts_with(notice))
 }
 

@@ -268,6 +268,69 @@ fn wrong_requests_are_refused_with_a_reason() {
 }
 
 #[test]
+fn changed_bytes_of_requests_are_never_the_server_s_fault() {
+    let server = Server::start(&["--char-limit", "60", "--body-limit", "4K"]);
+    let form = "application/x-www-form-urlencoded";
+    let file = "--xx\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.srt\"\r\n\r\n1\n00:00:01,000 --> 00:00:02,000\nHi\n\
+                \r\n--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx--\r\n";
+    let requests = [
+        (
+            "POST /translate",
+            "application/json",
+            r#"{"q":["Hi","<b>Yes</b>"],"source":"auto","target":"de","format":"html"}"#,
+        ),
+        (
+            "POST /translate",
+            "application/json",
+            r#"{"q":"Yes.","source":"en","target":"de","alternatives":2}"#,
+        ),
+        ("POST /translate", form, "q=Yes%2C+please&source=en&target=de"),
+        ("POST /detect", form, "q=Guten+Tag"),
+        (
+            "POST /v2/translate",
+            "application/json",
+            r#"{"text":["<p>Hi</p>"],"target_lang":"DE","tag_handling":"xml","ignore_tags":["x"]}"#,
+        ),
+        ("POST /translate_file", "multipart/form-data; boundary=xx", file),
+        ("GET /languages?a=%20", form, ""),
+    ];
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut refused = 0;
+    for _ in 0..300 {
+        let (line, kind, body) = requests[random(requests.len())];
+        let mut request = format!(
+            "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+            server.address,
+            body.len()
+        )
+        .into_bytes();
+        for _ in 0..=random(4) {
+            let (place, byte) = (random(request.len()), random(256) as u8);
+            match random(3) {
+                0 => request[place] = byte,
+                1 => request.insert(place, byte),
+                _ => drop(request.remove(place)),
+            }
+        }
+        let mut stream = server.connect();
+        // a request that lacks bytes has no answer
+        stream.set_read_timeout(Some(Duration::from_secs(1))).expect("a timeout");
+        let mut answer = Vec::new();
+        let _ = stream.write_all(&request);
+        let _ = stream.read_to_end(&mut answer);
+        assert!(!answer.starts_with(b"HTTP/1.1 5"), "{}", String::from_utf8_lossy(&request));
+        refused += usize::from(answer.starts_with(b"HTTP/1.1 4"));
+    }
+    assert!(refused > 100, "{refused} of 300 were refused");
+    let good = json!({"q": ENGLISH, "source": "en", "target": "de"});
+    assert_eq!(server.json("/translate", &good).2["translatedText"], GERMAN);
+}
+
+#[test]
 fn keys_have_their_limits() {
     let folder = scratch("serve-keys");
     let (keys, suggestions) = (folder.join("keys.db"), folder.join("suggestions.db"));

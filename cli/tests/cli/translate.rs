@@ -25,6 +25,28 @@ fn the_built_in_model_translates_an_argument() {
 }
 
 #[test]
+fn translations_are_compared_with_a_reference() {
+    let reference = scratch("reference").join("reference.txt");
+    let lines = "Where is the train station?\nI have lost my passport.\n";
+    fs::write(&reference, "Wo ist der Bahnhof?\nIch habe meinen Pass verloren.\n").expect("written");
+    let file = reference.to_str().expect("UTF-8");
+    let call = ["translate", "--device", "cpu", "--reference", file];
+    let same = run(&call, lines);
+    assert_eq!(same.succeeds(), "Wo ist der Bahnhof?\nIch habe meinen Pass verloren.\n");
+    let told = format!("compared with {file}: BLEU 100.00, chrF2 100.00\n");
+    assert!(same.stderr().contains(&told), "{}", same.stderr());
+    let swapped = run(&[&call[..], &["--attention", "encoder.*=uniform"]].concat(), lines);
+    swapped.succeeds();
+    assert!(
+        !swapped.stderr().contains("BLEU 100.00") && swapped.stderr().contains("BLEU"),
+        "{}",
+        swapped.stderr()
+    );
+    run(&call, "Thank you.\n").fails(1, &["has 2 lines, but 1 were translated"]);
+    run(&[&call[..], &["--input", "letter.md"]].concat(), "").fails(2, &["--reference is for lines"]);
+}
+
+#[test]
 fn layers_take_another_kind_of_attention() {
     let sentence = "Where can I buy a ticket to Berlin?";
     let swapped = |kinds: &str| run(&["translate", "--device", "cpu", "--attention", kinds, sentence], "");

@@ -6,6 +6,7 @@ use crate::transformer::device_search::DeviceSearchKey;
 use crate::transformer::global_states::most_globals;
 use crate::transformer::host_search::HostSearchKey;
 use crate::transformer::loaded::LoadedModel;
+use crate::transformer::queue::Followers;
 use crate::transformer::request::GenerateRequest;
 
 /// Source lengths and cache capacities are multiples of these, so that similar batches share a session.
@@ -42,16 +43,6 @@ pub fn column_capacity<'r>(
         Some(most) => most.next_power_of_two().max(FEWEST_COLUMNS).min(config.target_vocabulary),
         None => 0,
     }
-}
-
-/// The requests that will take over rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Followers {
-    None,
-    /// Their sources are about as long as the batch's.
-    Alike,
-    /// Their sources may be much shorter.
-    Mixed,
 }
 
 /// The shape of a session: batches with equal keys can share one.
