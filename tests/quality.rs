@@ -10,7 +10,12 @@ use wordloom::translate::{Quality, Sentence, SentenceAlignment, SentenceHypothes
 /// * `links`: pairs of words, if the alignment is known
 fn quality(source: &str, text: &str, steps: &[f32], links: Option<&[(usize, usize)]>) -> Quality {
     let search = Hypothesis { tokens: Vec::new(), score: 0.0, step_logprobs: steps.to_vec() };
-    let hypothesis = SentenceHypothesis { text: text.to_owned(), search, reached_max_length: false };
+    let hypothesis = SentenceHypothesis {
+        text: text.to_owned(),
+        search,
+        reached_max_length: false,
+        prescribed: Vec::new(),
+    };
     let alignment = links.map(|links| SentenceAlignment {
         words: Alignment { links: links.to_vec(), layer: Some(0) },
         ..SentenceAlignment::default()
@@ -18,6 +23,25 @@ fn quality(source: &str, text: &str, steps: &[f32], links: Option<&[(usize, usiz
     let source = source.to_owned();
     Quality::of(&Sentence { source, hypotheses: vec![hypothesis], alignment, ..Sentence::default() })
         .expect("a translation")
+}
+
+#[test]
+fn tokens_of_a_glossary_do_not_count() {
+    let search =
+        Hypothesis { tokens: vec![9, 5, 6, 7, 0], score: 0.0, step_logprobs: vec![-0.1, -8.0, -9.0, -0.3] };
+    let hypothesis = SentenceHypothesis {
+        text: "ein guter Tag".into(),
+        search,
+        reached_max_length: false,
+        prescribed: vec![2..4],
+    };
+    let sentence = Sentence { hypotheses: vec![hypothesis], ..Sentence::default() };
+    assert_close(
+        "mean",
+        &[Quality::of(&sentence).expect("a translation").log_probability],
+        &[-0.2],
+        (1e-6, 1e-6),
+    );
 }
 
 /// The formula in float64, with the constants that `benches/quality.py` printed.

@@ -126,7 +126,7 @@ fn parts(translation: Translation) -> TranslationParts {
 }
 
 fn sentence(sentence: Sentence) -> SentenceParts {
-    let hypothesis = |SentenceHypothesis { text, search, reached_max_length }| {
+    let hypothesis = |SentenceHypothesis { text, search, reached_max_length, .. }| {
         (text, search.score, search.tokens, search.step_logprobs, reached_max_length)
     };
     let hypotheses = sentence.hypotheses.into_iter().map(hypothesis).collect();

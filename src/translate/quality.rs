@@ -18,7 +18,7 @@ const TRUST_WITH_ALARM: f32 = 0.25;
 pub struct Quality {
     /// Expected chrF of the translation, 0 to 1.
     pub trust: f32,
-    /// Mean log-probability of its tokens, the end token included.
+    /// Mean log-probability of its tokens, the end token included, and those of a glossary's terms left out.
     pub log_probability: f32,
     /// Share of the source's words that a word of the translation is linked to, 0 to 1. `None` without an
     /// [alignment](super::SentenceAlignment), or if the source has no word.
@@ -41,7 +41,10 @@ impl Quality {
     pub fn of(sentence: &Sentence) -> Option<Self> {
         let best = sentence.hypotheses.first()?;
         let steps = &best.search.step_logprobs;
-        let log_probability = steps.iter().sum::<f32>() / steps.len().max(1) as f32;
+        let before = best.search.tokens.len().saturating_sub(steps.len()); // tokens of the prompt
+        let is_own = |step: usize| best.prescribed.iter().all(|place| !place.contains(&(before + step)));
+        let own = || steps.iter().enumerate().filter(|&(step, _)| is_own(step)).map(|(_, step)| step);
+        let log_probability = own().sum::<f32>() / own().count().max(1) as f32;
         let [source, target] = [words(&sentence.source), words(&best.text)];
         let mut quality = Self {
             trust: 0.0,

@@ -1,5 +1,7 @@
 //! Results of a translation.
 
+use std::ops::Range;
+
 use super::alignment::SentenceAlignment;
 use crate::decode::{Hypothesis, SearchTree};
 use crate::transformer::KeptAttention;
@@ -52,4 +54,6 @@ pub struct SentenceHypothesis {
     pub search: Hypothesis,
     /// Whether the maximal length ended the search; text may be missing.
     pub reached_max_length: bool,
+    /// Where a glossary's terms are in the tokens of `search`.
+    pub prescribed: Vec<Range<usize>>,
 }

@@ -1,5 +1,6 @@
 //! A model on a device, and its tokenizer.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ use super::glossary::{Glossary, GlossaryError, GlossaryFile};
 use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::translation::{Sentence, SentenceHypothesis};
-use crate::decode::ConstraintMode;
+use crate::decode::{ConstraintMode, Constraints};
 use crate::device::Device;
 use crate::model::config::Architecture;
 #[cfg(not(target_arch = "wasm32"))]
@@ -171,6 +172,7 @@ impl Translator {
                 Ok(SentenceHypothesis {
                     text: self.tokenizer.decode(&search.tokens, true)?,
                     reached_max_length: search.tokens.len() >= request.options.max_length,
+                    prescribed: prescribed(&search.tokens, request.options.constraints.as_deref()),
                     search,
                 })
             })
@@ -183,4 +185,21 @@ impl Translator {
         // a search makes only tokens of its vocabulary
         self.tokenizer.decode(tokens, true).unwrap_or_default()
     }
+}
+
+/// The places of terms, each at its first occurrence.
+fn prescribed(tokens: &[u32], constraints: Option<&Constraints>) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for term in constraints.iter().flat_map(|constraints| &constraints.terms) {
+        let place = |form: &Vec<u32>| {
+            let starts = tokens.windows(form.len().max(1)).enumerate().filter(|(_, window)| window == form);
+            let mut ranges = starts.map(|(start, _)| start..start + form.len());
+            ranges
+                .find(|range| places.iter().all(|other| range.end <= other.start || other.end <= range.start))
+        };
+        if let Some(found) = term.forms.iter().filter_map(place).max_by_key(|range| range.len()) {
+            places.push(found);
+        }
+    }
+    places
 }

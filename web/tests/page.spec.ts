@@ -136,6 +136,8 @@ test('a glossary prescribes terms, and its mistakes are named', async ({ page, w
   const terms = page.getByRole('textbox', { name: 'Terms of the glossary' });
   await terms.fill('train station = Hauptbahnhof');
   await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
+  // what a glossary prescribes is not the model's doubt
+  await expect(wordloom.output.locator('.is-doubtful')).toHaveCount(0);
   await wordloom.screenshot('glossary');
   await page.reload();
   await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
@@ -144,8 +146,8 @@ test('a glossary prescribes terms, and its mistakes are named', async ({ page, w
   await wordloom.options();
   await terms.fill('\ntrain station =');
   await expect(page.getByText(/Glossary, line 2: the target is empty/i)).toBeVisible();
-  await terms.fill('station = station');
-  await expect(wordloom.output).toContainText('station');
+  await terms.fill('train station\tBahnhof\tBahnhofs\nWhere = Wohin');
+  await expect(wordloom.output).toContainText('Wohin');
   await terms.fill('');
   await expect(wordloom.output).toHaveText(BAHNHOF);
 });

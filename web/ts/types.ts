@@ -200,7 +200,7 @@ export interface Quality {
   trust: number;
   /** Whether a person should look at it: `trust` is below 0.4. */
   low: boolean;
-  /** Mean log-probability of the tokens, the end token included. */
+  /** Mean log-probability of the tokens, the end token included, and those of a glossary's terms left out. */
   logProbability: number;
   /** With `alignments`: share of the source's words that a word of the translation is linked to; otherwise `null`. */
   coverage: number | null;
