@@ -33,7 +33,7 @@ fn tokens_of_a_glossary_do_not_count() {
         text: "ein guter Tag".into(),
         search,
         reached_max_length: false,
-        prescribed: vec![2..4],
+        prescribed: vec![2..3, 3..4],
     };
     let sentence = Sentence { hypotheses: vec![hypothesis], ..Sentence::default() };
     assert_close(
