@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{CollapsingHeader, RichText, TextEdit, Ui};
+use eframe::egui::{CollapsingHeader, Frame, RichText, TextEdit, Ui};
 use wordloom::translate::GlossaryFile;
 
+use crate::theme;
 use crate::translation::name;
 
 /// The glossary as it is typed, and as it was read.
@@ -43,9 +44,10 @@ impl Terms {
             let terms = TextEdit::multiline(&mut self.text)
                 .id_salt("terms")
                 .hint_text("ticket = Fahrschein")
+                .frame(Frame::NONE)
                 .desired_width(f32::INFINITY)
                 .desired_rows(3);
-            let terms = ui.add(terms);
+            let terms = theme::card(ui).show(ui, |ui| ui.add(terms)).inner;
             name(ui.ctx(), terms.id, "Terms of the glossary");
             if terms.changed() {
                 *self = Self::new(std::mem::take(&mut self.text));
