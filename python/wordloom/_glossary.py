@@ -6,6 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+#: Bytes of the largest glossary. The engine refuses a larger one, which need not be read to its end.
+MOST_BYTES = 16 << 20
+
 
 def named_lines(glossary: Any) -> tuple[str, bytes] | None:
     """A glossary's name for messages, and its lines as a file has them.
@@ -23,7 +26,7 @@ def named_lines(glossary: Any) -> tuple[str, bytes] | None:
     except TypeError:
         raise TypeError(f"glossary is {type(glossary).__name__}; pass a dict of terms, or the path of a file") from None
     with open(path, "rb") as file:
-        return os.fsdecode(path), file.read()
+        return os.fsdecode(path), file.read(MOST_BYTES + 1)
 
 
 def _line(source: Any, target: Any) -> str:

@@ -88,8 +88,8 @@ class Translator:
     * ``device``: ``"auto"`` (a hardware GPU, else the CPU), ``"gpu"``, ``"cpu"``, or part of an adapter's name
     * ``weights``: ``"auto"``, ``"f32"``, ``"f16"`` or ``"q8"``: how matrices are stored on the device
     * ``progress``: whether tqdm, if it is installed, shows the download of a model
-    * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang``, ``task`` or ``glossary``: defaults for every call of
-      ``translate`` and its relatives
+    * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang``, ``task`` or ``glossary``: defaults for
+      every call of ``translate`` and its relatives
 
     A translator may be shared by threads, pickled (the model is loaded again where it is unpickled), and used after ``fork``: the
     child loads the model again at its first call. Calls release the interpreter's lock, and Ctrl-C stops them.

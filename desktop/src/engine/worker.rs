@@ -63,7 +63,8 @@ impl Loaded {
         Ok(())
     }
 
-    /// The options with a glossary, which is bound to this model.
+    /// The options with a glossary, which is bound to this model. A model that reads a language between is given none: it would
+    /// not find the terms.
     fn with_glossary(
         &self,
         options: TranslateOptions,
@@ -195,12 +196,10 @@ impl Worker {
         let Some(mut work) = self.document.take() else { return };
         let Some((first, last)) = self.in_use() else { return };
         let PivotOptions { first: first_options, second } = self.options(&work.order.options);
-        let second = match first {
-            Some(_) => second,
-            None => match last.with_glossary(second, work.order.glossary.as_deref()) {
-                Ok(second) => second,
-                Err(error) => return (self.tell)(News::Document(DocumentNews::Ended(Some(error)))),
-            },
+        let glossary = work.order.glossary.as_deref().filter(|_| first.is_none());
+        let second = match last.with_glossary(second, glossary) {
+            Ok(second) => second,
+            Err(error) => return (self.tell)(News::Document(DocumentNews::Ended(Some(error)))),
         };
         let first = first.map(|first| (&first.translator, &first_options));
         let models: Vec<_> = first.into_iter().chain([(&last.translator, &second)]).collect();
@@ -340,7 +339,6 @@ impl Worker {
         let mut shown = Instant::now();
         let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
         let PivotOptions { first: first_options, second } = self.options(options);
-        // a model that reads the language between does not find the terms
         let glossary = glossary.as_deref().filter(|_| first.is_none());
         let options = match last.with_glossary(second, glossary) {
             Ok(options) => options.keep_attention(kept.keep_attention()),

@@ -141,7 +141,8 @@ impl SessionKey {
     }
 }
 
-/// The lengths at which sources of requests are encoded: halves of the longest, so that at most half of a source is padding.
+/// The lengths at which sources of requests are encoded: halves of the longest, down to a bucket. So a source has little more
+/// padding than tokens.
 fn next_lengths(config: &ModelConfig, followers: Followers, longest: usize, globals: usize) -> Vec<usize> {
     // what blocks and global tokens see depends on the length
     let sees_length = globals > 0 || config.block_tokens.is_some() || config.encoder_blocks().is_some();

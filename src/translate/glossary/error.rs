@@ -2,7 +2,7 @@
 
 use crate::text::TextError;
 
-/// An error in a glossary's file, or between it and a model. Every message names the file and the line.
+/// An error in a glossary's file, or between it and a model. Messages about lines name the file and the line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum GlossaryError {

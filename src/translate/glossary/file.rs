@@ -32,8 +32,8 @@ pub struct GlossaryEntry {
 /// A glossary as it was written.
 ///
 /// A line is `SOURCE TAB TARGET [TAB INFLECTIONS [TAB RULE]]`. Inflections are separated by `|`. A target `=` says that the term stays
-/// as it is. `SOURCE = TARGET` without a tab is a line, too. The rule is `exact`, `any`, or nothing: then a source with an upper-case letter is found as it is written, any
-/// other in any case. Empty lines, and lines that begin with `#` and have no tab, say nothing.
+/// as it is. `SOURCE = TARGET` without a tab is a line, too. The rule is `exact`, `any`, or nothing: then a source with an upper-case
+/// letter is found as it is written, any other in any case. Empty lines, and lines that begin with `#` and have no tab, say nothing.
 ///
 /// ```
 /// use wordloom::translate::{CaseRule, GlossaryFile};

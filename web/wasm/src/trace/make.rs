@@ -123,10 +123,10 @@ pub fn translation(pairs: &[Pair]) -> (String, Translation) {
         source: pair.source,
         source_ids: pair.source_ids,
         hypotheses: vec![SentenceHypothesis {
-            prescribed: Vec::new(),
             text: pair.target,
             search: Hypothesis { tokens: pair.target_ids, score: 0.0, step_logprobs: Vec::new() },
             reached_max_length: false,
+            prescribed: Vec::new(),
         }],
         ..Sentence::default()
     });
