@@ -4,8 +4,10 @@
 use serde::Deserialize;
 use tokenizers::Model;
 use tokenizers::models::unigram::Unigram;
+use wordloom::model::files::ModelFiles;
 use wordloom::text::{MarianFiles, MarianTokenizer, Normalization, SentencePiece, UnigramFile};
 use wordloom::train::augment::Augmentation;
+use wordloom::train::new_vocabulary::{NewVocabulary, new_vocabulary};
 use wordloom::train::pairs::{PairsOptions, SentencePair, load_tsv};
 use wordloom::train::substitute::Substitution;
 use wordloom::train::vocabulary::{Stage, TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
@@ -258,4 +260,70 @@ fn rare_characters_become_bytes() {
     let model = SentencePiece::from_bytes("source.spm", &vocabulary.spm).unwrap();
     assert_eq!(model.encode_as_pieces("\u{3c0}"), ["\u{2581}", "<0xCF>", "<0x80>"]);
     assert_eq!(model.decode(&model.encode("be \u{3c0} or 日本")).unwrap(), "be \u{3c0} or 日本");
+}
+
+/// The values of a tensor.
+fn values(model: &wordloom::Model, tensor: &str) -> Vec<f32> {
+    let count = model.checkpoint().info(tensor).unwrap_or_else(|| panic!("no {tensor}")).element_count();
+    let mut values = vec![f32::NAN; count];
+    model.checkpoint().read(tensor, &mut values).unwrap();
+    values
+}
+
+#[test]
+fn a_new_vocabulary_keeps_what_the_model_has_learned() {
+    let files = ModelFiles::embedded();
+    let old = wordloom::Model::from_files(files.clone()).unwrap();
+    let text = "Die Zebrafinken zwitscherten. 동물원에 Zebrafinken! Sie zwitscherten.";
+    let learned = learned([text; 9], &VocabularyOptions::new(320)).unwrap();
+    let NewVocabulary { files, kept, means, random } =
+        new_vocabulary(&files, &learned, [Some("en"), Some("de")], 7).unwrap();
+    let new = wordloom::Model::from_files(ModelFiles::memory("new", files)).unwrap();
+    assert_eq!((new.config().source_vocabulary, new.config().target_vocabulary), (320, 320));
+    assert_eq!((kept + means + random, random >= 250), (320, true), "bytes are new: {random}");
+
+    let (old_tokenizer, new_tokenizer) = (old.tokenizer().unwrap(), new.tokenizer().unwrap());
+    let ids = new_tokenizer.encode(text).unwrap();
+    assert_eq!(new_tokenizer.decode(&ids, true).unwrap(), text);
+    let tensor = "model.shared.weight";
+    let (before, after) = (values(&old, tensor), values(&new, tensor));
+    let width = old.config().d_model;
+    let row = |table: &[f32], id: u32| table[id as usize * width..][..width].to_vec();
+    let (mut same, mut mean) = (0, 0);
+    for id in 0..320 {
+        let token = new_tokenizer.source_token(id).unwrap().into_owned();
+        // the old tokenizer cuts words of text as it cuts pieces
+        let Some(word) = token.strip_prefix('\u{2581}').filter(|word| word.is_ascii() && !word.is_empty())
+        else {
+            continue;
+        };
+        let mut cut = old_tokenizer.encode(word).unwrap();
+        cut.pop(); // </s>
+        let rows: Vec<Vec<f32>> = cut.iter().map(|&id| row(&before, id)).collect();
+        let want = |column: usize| {
+            (rows.iter().map(|row| f64::from(row[column])).sum::<f64>() / rows.len() as f64) as f32
+        };
+        assert_eq!(row(&after, id), (0..width).map(want).collect::<Vec<f32>>(), "{token}");
+        if cut.len() == 1 { same += 1 } else { mean += 1 }
+    }
+    assert!(same > 0 && mean > 0, "{same} {mean}");
+    for special in ["</s>", "<unk>", "<pad>"] {
+        let id = |tokenizer: &wordloom::text::Tokenizer| {
+            (0..8000).find(|&id| tokenizer.source_token(id).as_deref() == Some(special)).unwrap()
+        };
+        assert_eq!(row(&after, id(&new_tokenizer)), row(&before, id(&old_tokenizer)), "{special}");
+    }
+    for tensor in old.checkpoint().names().filter(|name| name.contains("layers")) {
+        assert_eq!(values(&new, tensor), values(&old, tensor), "{tensor}");
+    }
+}
+
+#[test]
+fn models_with_other_vocabularies_are_refused() {
+    let learned = learned(["A short text of few words."; 9], &VocabularyOptions::new(290)).unwrap();
+    for model in ["t5_relu_tied", "m2m_100"] {
+        let files = ModelFiles::directory(files::data("models").join(model)).unwrap();
+        let refused = new_vocabulary(&files, &learned, [None, None], 7).unwrap_err().to_string();
+        assert!(refused.contains(model) && refused.contains("train without --vocabulary"), "{refused}");
+    }
 }

@@ -11,6 +11,7 @@ use wordloom::train::batches::BatchError;
 use wordloom::train::checkpoint::CheckpointError;
 use wordloom::train::folder::FolderError;
 use wordloom::train::new_model::NewModelError;
+use wordloom::train::new_vocabulary::NewVocabularyError;
 use wordloom::train::pairs::PairsError;
 use wordloom::train::schedule::ScheduleError;
 use wordloom::train::vocabulary::VocabularyError;
@@ -65,6 +66,8 @@ pub enum CliError {
     Pairs(#[from] PairsError),
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
+    #[error(transparent)]
+    NewVocabulary(#[from] NewVocabularyError),
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]

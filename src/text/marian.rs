@@ -208,6 +208,20 @@ impl MarianTokenizer {
         }
     }
 
+    /// The ids that the text of a piece of another vocabulary is cut into, U+2581 for spaces; without unknown parts. Of the
+    /// cuts by `source.spm` and `target.spm`, the one with fewer pieces.
+    pub(crate) fn ids_of_piece(&self, piece: &str) -> Vec<u32> {
+        let cut = |spm: &SentencePiece| -> Vec<u32> {
+            let pieces = spm.pieces_of_normalized(piece).into_iter();
+            pieces.filter_map(|piece| self.vocabulary.id(piece)).filter(|&id| id != self.unknown).collect()
+        };
+        let (source, target) = (cut(&self.source_spm), cut(&self.target_spm));
+        match source.is_empty() || (!target.is_empty() && target.len() < source.len()) {
+            true => target,
+            false => source,
+        }
+    }
+
     /// The tokens of the source text and their ids.
     pub fn source_vocabulary(&self) -> &Vocabulary {
         &self.vocabulary

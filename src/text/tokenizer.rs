@@ -121,6 +121,14 @@ impl Tokenizer {
         &self.origin
     }
 
+    /// The tokenizer of a Marian model; `None` for other kinds.
+    pub(crate) fn marian(&self) -> Option<&MarianTokenizer> {
+        match &self.kind {
+            Kind::Marian(tokenizer) => Some(tokenizer),
+            _ => None,
+        }
+    }
+
     /// The languages that a caller can choose from, in the order of their ids; empty for a model with a fixed pair. Marian's
     /// are target languages.
     pub fn languages(&self) -> Vec<&str> {

@@ -94,12 +94,7 @@ impl NewModel {
         let values: Vec<f32> = match (tensor.start, &tensor.shape[..]) {
             (Start::Zeros, _) => vec![0.0; count],
             (Start::Ones, _) => vec![1.0; count],
-            (Start::Embeddings, _) => {
-                let deviation = libm::pow(self.d_model as f64, -0.5);
-                let mut values: Vec<f32> = (0..count).map(|_| (deviation * random.normal()) as f32).collect();
-                values[self.pad_id() * self.d_model..].fill(0.0);
-                values
-            }
+            (Start::Embeddings, _) => embeddings(&tensor.name, [self.vocabulary_size, self.d_model], seed),
             (Start::Glorot, shape) => {
                 let bound = (6.0 / shape.iter().sum::<usize>() as f64).sqrt();
                 (0..count).map(|_| (bound * (2.0 * random.unit() - 1.0)) as f32).collect()
@@ -107,6 +102,15 @@ impl NewModel {
         };
         bytemuck::cast_slice::<f32, u8>(&values).to_vec()
     }
+}
+
+/// First embeddings, with the last row, `<pad>`, at zero.
+pub(super) fn embeddings(name: &str, [tokens, d_model]: [usize; 2], seed: u64) -> Vec<f32> {
+    let mut random = Random::new(seed, name);
+    let deviation = libm::pow(d_model as f64, -0.5);
+    let mut values: Vec<f32> = (0..tokens * d_model).map(|_| (deviation * random.normal()) as f32).collect();
+    values[(tokens - 1) * d_model..].fill(0.0);
+    values
 }
 
 fn tensor(name: impl Into<String>, shape: &[usize], start: Start) -> NewTensor {

@@ -11,6 +11,7 @@
 //! | [`batches`] | packed batches in an order by seed |
 //! | [`schedule`], [`stopping`] | learning rate; early stopping |
 //! | [`new_model`], [`initial_weights`] | shape and first weights of a model |
+//! | [`mod@new_vocabulary`] | another vocabulary for a model that has learned before |
 //! | [`folder`], [`card`], [`mod@write`] | a Marian folder, written so that a failure keeps the old one |
 //! | [`average`] | mean of several checkpoints |
 //! | [`Task`], [`Lesson`] | small tasks, and what the page shows of learning them |
@@ -27,6 +28,7 @@ pub mod folder;
 pub mod initial_weights;
 mod lesson;
 pub mod new_model;
+pub mod new_vocabulary;
 mod packed;
 pub mod pairs;
 mod programs;

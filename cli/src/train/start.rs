@@ -12,6 +12,7 @@ use wordloom::train::card::Card;
 use wordloom::train::checkpoint::{MOMENTS, RECORD, Record, Settings};
 use wordloom::train::folder::marian_folder;
 use wordloom::train::new_model::NewModel;
+use wordloom::train::new_vocabulary::{NewVocabulary, new_vocabulary};
 use wordloom::train::pairs::SentencePair;
 use wordloom::train::vocabulary::{TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
 
@@ -60,9 +61,17 @@ impl Start {
                 Ok(Self { resumed: Some((files, record)), ..start })
             }
             (None, Some(model)) => {
-                let start = Self::open(given(model)?, FINE_TUNING)?;
-                let note = format!("Training went on from {}.", start.model.label());
-                Ok(Self { notes: vec![note], ..start })
+                let files = given(model)?;
+                let mut notes = vec![format!("Training went on from {}.", files.label())];
+                let files = match arguments.vocabulary {
+                    None => files,
+                    Some(_) => {
+                        let vocabulary = vocabulary(arguments, train, augmentation)?;
+                        notes.push(format!("It got a new vocabulary of {} tokens.", vocabulary.size));
+                        with_vocabulary(arguments, &files, &vocabulary)?
+                    }
+                };
+                Ok(Self { notes, ..Self::open(files, FINE_TUNING)? })
             }
             (None, None) => Self::make(arguments, &shape, (train, augmentation)),
         }
@@ -125,6 +134,20 @@ fn given(model: &Path) -> Result<ModelFiles, CliError> {
         Some("built-in") => model_files(None),
         _ => model_files(Some(model)),
     }
+}
+
+/// A model with another vocabulary.
+fn with_vocabulary(
+    arguments: &Arguments,
+    files: &ModelFiles,
+    vocabulary: &TrainedVocabulary,
+) -> Result<ModelFiles, CliError> {
+    let languages = [arguments.from.as_deref(), arguments.to.as_deref()];
+    let new = new_vocabulary(files, vocabulary, languages, arguments.numbers.seed)?;
+    let NewVocabulary { kept, means, random, .. } = new;
+    let label = format!("{} with a new vocabulary", files.label());
+    notice(&format!("{label}: {kept} tokens as before, {means} from parts of them, {random} at random"));
+    Ok(ModelFiles::memory(label, new.files))
 }
 
 /// Configuration and tokenizer of a model, without weights, records and texts about it.

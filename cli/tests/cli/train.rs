@@ -361,6 +361,26 @@ fn the_mean_of_checkpoints_is_a_model() {
 }
 
 #[test]
+fn a_new_vocabulary_for_a_model_begins_with_what_the_model_knows() {
+    let training = Training::new("train-new-vocabulary");
+    let options = ["--model", "built-in", "--vocabulary", "600", "--from", "en", "--to", "de", "--max-steps"];
+    let trained = training.trains("out", &[&options[..], &["1"]].concat());
+    let stderr = trained.stderr();
+    assert!(stderr.contains("learning a vocabulary of 600 tokens"), "{stderr}");
+    assert!(stderr.contains("tokens as before"), "{stderr}");
+    training.trains("out", &[&options[..], &["2", "--resume"]].concat());
+    let config: Value =
+        serde_json::from_slice(&fs::read(training.folder.join("out/config.json")).unwrap()).unwrap();
+    assert_eq!((&config["vocab_size"], &config["pad_token_id"]), (&600.into(), &599.into()));
+    let card = fs::read_to_string(training.folder.join("out/MODEL_CARD.md")).unwrap();
+    assert!(card.contains("It got a new vocabulary of 600 tokens."), "{card}");
+    let model = training.path("out");
+    assert!(
+        run(&["translate", "--model", &model, "--device", "cpu", "Hello!"], "").succeeds().ends_with('\n')
+    );
+}
+
+#[test]
 fn bad_data_and_usage_are_said_in_one_line() {
     let training = Training::new("train-bad");
     let pairs = training.folder.join("pairs.tsv");

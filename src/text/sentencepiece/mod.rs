@@ -115,6 +115,11 @@ impl SentencePiece {
         tokens.map(piece).collect()
     }
 
+    /// The pieces of a text that is normalized already; `<unk>` for unknown parts.
+    pub(crate) fn pieces_of_normalized(&self, normalized: &str) -> Vec<&str> {
+        self.tokens(normalized).into_iter().map(|token| &*self.pieces[token.id].text).collect()
+    }
+
     /// The text of a sequence of token ids. Control tokens are dropped; each byte token that is not UTF-8 becomes U+FFFD.
     ///
     /// # Errors
