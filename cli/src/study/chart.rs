@@ -24,7 +24,7 @@ const ROW: f64 = 24.0;
 pub const SERIES: usize = 6;
 
 /// The style of a figure that stands in a file of its own. Pages have the same rules in `report.css`.
-const STYLE: &str = include_str!("chart.css");
+pub const STYLE: &str = include_str!("chart.css");
 
 /// An axis. `range`: fixed ends; else those of the data.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,12 @@
 //! `wordloom study`: experiments that train small models or look into large ones, and say what a paper claims beside what was
 //! measured.
 //!
-//! One file or folder per study. They share the writer of pages ([`report`]), figures ([`chart`], [`differences`]), logs and
+//! One file or folder per study. They share the writer of pages ([`report`]), figures ([`chart`], [`differences`], [`figures`]), logs and
 //! statistics. `table3` trains miniatures; the studies of [`inside`] look into a model of the user.
 
 mod chart;
 mod differences;
+mod figures;
 mod inside;
 mod material;
 mod miniature;

@@ -26,7 +26,8 @@ fn study(name: &str, folder: &Path, options: &[&str]) -> Run {
 fn a_study_has_claims_numbers_and_figures_and_goes_on() {
     let folder = scratch("study-inside");
     pairs(&folder, 60);
-    let first = study("scale", &folder, &["--sentences", "20"]);
+    let figures = folder.join("figures");
+    let first = study("scale", &folder, &["--sentences", "20", "--figures", text(&figures)]);
     assert_eq!(first.output.status.code(), Some(0), "{}", first.stderr());
     assert!(first.stderr().contains("scale: seen here: "), "{}", first.stderr());
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
@@ -40,6 +41,10 @@ fn a_study_has_claims_numbers_and_figures_and_goes_on() {
     }
     assert!(!html.contains("<script") && markdown.contains("![Random vectors](report-3.svg)"));
     assert!(read("report-1.svg").starts_with("<svg xmlns"));
+    for number in 1..=3 {
+        let figure = |kind: &str| fs::read(figures.join(format!("report-{number}.{kind}"))).unwrap();
+        assert!(figure("png").starts_with(b"\x89PNG") && figure("svg").starts_with(b"<svg xmlns"));
+    }
     let json: Value = serde_json::from_str(&read("report.json")).unwrap();
     // 4 + 3 + 3 layers of 8 heads
     assert_eq!((json["data"].as_array().unwrap().len(), read("report.csv").lines().count()), (80, 81));

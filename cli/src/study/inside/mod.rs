@@ -25,6 +25,7 @@ use wordloom::model::config::Architecture;
 use wordloom::translate::resolve_languages;
 use wordloom::{Model, TranslateOptions, Translator};
 
+use super::figures::Painter;
 use super::runs::Settings;
 use crate::digest::Digest;
 use crate::setup::{DeviceArguments, ModelArguments, count};
@@ -111,6 +112,9 @@ struct Material {
     /// Language of the targets, in the model's codes
     #[arg(long, value_name = "CODE")]
     target_lang: Option<String>,
+    /// Folder for the figures as SVG and PNG, with captions
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -160,6 +164,11 @@ impl Material {
                 self.sentences
             )));
         }
+        let painter = self
+            .figures
+            .as_ref()
+            .map(|folder| Ok::<_, CliError>((&**folder, Painter::new()?)))
+            .transpose()?;
         let model = self.model.open()?;
         let possible = possible(&model, studies)?;
         let tokenizer = model.tokenizer()?;
@@ -189,7 +198,8 @@ impl Material {
         let translator = Translator::from_parts(transformer, tokenizer);
         let file = self.pairs.display().to_string();
         let mut subject = Subject::new((model, translator), options, (file, pairs), self.sentences, log);
-        let result = interrupt::working(|| run_studies(&mut subject, &possible, place, &about));
+        let result =
+            interrupt::working(|| run_studies(&mut subject, &possible, place, painter.as_ref(), &about));
         subject.end();
         result
     }
@@ -242,6 +252,7 @@ fn run_studies(
     subject: &mut Subject,
     studies: &[&Study],
     place: &Place,
+    painter: Option<&(&Path, Painter)>,
     about: &About,
 ) -> Result<(), CliError> {
     let command = pages::command();
@@ -251,6 +262,9 @@ fn run_studies(
         subject.end();
         let stem = place.stem.as_deref().unwrap_or(study.name);
         pages::write((&place.folder, stem), study.title, &findings, about, &command)?;
+        if let Some((folder, painter)) = painter {
+            painter.write(folder, stem, &findings.figures)?;
+        }
         for claim in &findings.claims {
             notice(&format!("{}: {}: {}", study.name, pages::verdict(claim.verdict), claim.claim));
         }
