@@ -12,8 +12,9 @@ use wordloom::DeviceChoice;
 use wordloom::trace::HeadName;
 use wordloom_hub::Hub;
 
+use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
-use crate::engine::{DocumentNews, Engine, Exploration, News, Request, Way};
+use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Request, Way};
 use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
@@ -130,6 +131,7 @@ impl App {
                 reading: None,
                 document: Document::None,
                 machine: machine.into_iter().flatten().collect(),
+                check: Check::new(device.gpu().is_some()),
             },
             muting: Muting::default(),
             languages: Languages::of_codes(remembered.from.as_deref(), remembered.to.as_deref()),
@@ -369,6 +371,15 @@ impl App {
             }
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
             News::Document(news) => self.handle_document(news),
+            News::Checking(fraction) => self.translation.check = Check::Running(fraction),
+            News::Checked(Ok(Checked { usable, summary, report })) => {
+                self.translation.check = Check::Finished { report };
+                self.notify(summary, !usable);
+            }
+            News::Checked(Err(error)) => {
+                self.translation.check = Check::Possible;
+                self.notify(format!("The check could not be finished: {error}"), true);
+            }
             News::Explored { number, answer } => self.viewer.set_search(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
@@ -425,6 +436,14 @@ impl App {
                 }
             }
             DocumentAction::Close => self.translation.document = Document::None,
+        }
+        match (&actions.check, &self.translation.check) {
+            (CheckAction::Begin, _) => {
+                self.translation.check = Check::Running(0.0);
+                self.engine.check();
+            }
+            (CheckAction::CopyReport, Check::Finished { report }) => window.copy_text(report.clone()),
+            _ => {}
         }
         if actions.undo.muting {
             self.mute(Vec::new());

@@ -9,12 +9,14 @@
 //! | `files` | opens and saves files on separate threads |
 //! | `languages`, `models` | the picker of languages; models of this machine, and those that can be had |
 //! | `translation`, `viewer` | the two halves of the window |
+//! | `check` | the check of the GPU |
 //! | `muting` | muted heads |
 //! | `fonts`, `texts`, `theme`, `remembered` | fonts for all scripts; one-line texts; colours and spacing; state between starts |
 
 #![forbid(unsafe_code)]
 
 mod app;
+mod check;
 mod device;
 mod document;
 mod engine;

@@ -7,6 +7,7 @@ use eframe::egui::{
 
 use wordloom::TranslateOptions;
 
+use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
 use crate::engine::{Opened, Translated};
 use crate::languages::{Languages, Picks};
@@ -34,6 +35,7 @@ pub struct Translation {
     pub document: Document,
     /// Lines about the devices.
     pub machine: Vec<String>,
+    pub check: Check,
 }
 
 /// The state of a translation.
@@ -81,6 +83,7 @@ pub struct Actions {
     pub built_in_model: bool,
     pub copy: bool,
     pub document: DocumentAction,
+    pub check: CheckAction,
     pub undo: Undo,
 }
 
@@ -146,7 +149,10 @@ impl Translation {
         for line in &self.machine {
             ui.add(Label::new(RichText::new(line).small().weak()).truncate());
         }
-        theme::show_choice(ui);
+        ui.horizontal_wrapped(|ui| {
+            theme::show_choice(ui);
+            actions.check = self.check.show(ui);
+        });
         actions
     }
 

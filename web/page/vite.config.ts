@@ -21,6 +21,7 @@ export default defineConfig({
     // the longer name first, because a name is also the beginning of an address
     alias: {
       'wordloom/documents': here('../dist/documents.js'),
+      'wordloom/check': here('../dist/check.js'),
       'wordloom/train': here('../dist/train.js'),
       // `core` has no copy of the model, because the page serves it from `model/`
       wordloom: here('../dist/core.js'),

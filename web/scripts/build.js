@@ -34,6 +34,7 @@ const BUNDLES = [
   { platform: 'browser', entries: ['documents'] },
   { platform: 'browser', entries: ['document-worker'] },
   { platform: 'browser', entries: ['train'] },
+  { platform: 'browser', entries: ['check'] },
   { platform: 'browser', entries: ['train-worker'] },
   { platform: 'node', entries: ['node', 'translator-api-node'] },
   { platform: 'node', entries: ['worker-node'] },

@@ -1,4 +1,6 @@
 /** Memory that does not grow; devices that are freed, lost, too small or missing. */
+import { readFile } from 'node:fs/promises';
+
 import type { CDPSession, Page } from '@playwright/test';
 import type { GridChoice, MapChoice, MapView } from '../ts/trace-types.ts';
 import type { Memory } from '../ts/types.ts';
@@ -473,4 +475,30 @@ test('a device that has no memory left', async ({ api }) => {
     return { kind: error.kind, message: error.message, text };
   });
   expect(result).toMatchObject({ kind: 'memory', text: 'Danke.' });
+});
+
+test('kernels that a check found wrong never run; another device or version gets them', async ({ api }) => {
+  const version = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version as string;
+  const results = await api.evaluate(async (version) => {
+    const plain = await wordloom.Translator.create({ device: 'gpu' });
+    plain.destroy();
+    const right = { adapter: plain.info.device.name, version, wrong: ['beam_step'], slow: [] };
+    const given = [right, { ...right, adapter: 'another' }, { ...right, version: '0.0.0' }, { ...right, wrong: [] }];
+    const results = [];
+    for (const passOver of [...given, { adapter: 1 } as unknown as typeof right]) {
+      try {
+        const translator = await wordloom.Translator.create({ device: 'gpu', passOver });
+        results.push((await translator.translate('Thank you.', { beams: 4 })).text);
+        translator.destroy();
+      } catch (error) {
+        const { kind, message } = error as InstanceType<typeof wordloom.WordloomError>;
+        results.push(`${kind}: ${message}`);
+      }
+    }
+    return results;
+  }, version);
+  const [refused, ...others] = results;
+  expect(refused).toMatch(/^unsupported: .*beam_step/);
+  expect(others.slice(0, 3)).toEqual(Array(3).fill('Danke.'));
+  expect(others[3]).toMatch(/^input: passOver is not the result of checkDevice: /);
 });

@@ -1,4 +1,5 @@
 /** The messages between caller and engine. */
+import type { CheckCalls, PassOver } from './check-types.js';
 import type { DocumentCalls } from './document-types.js';
 import type { WireError } from './errors.js';
 import type { Explanation, ExplainOptions } from './explain-types.js';
@@ -50,6 +51,7 @@ export interface WireCreate {
   weights: NonNullable<CreateOptions['weights']>;
   cache: NonNullable<CreateOptions['cache']>;
   manifest: string | Record<string, string> | undefined;
+  passOver: PassOver | undefined;
 }
 
 /** A sentence by its ids. */
@@ -69,8 +71,8 @@ export interface WireExplain extends Omit<ExplainOptions, 'token' | 'layer' | 't
   layer: number | null;
 }
 
-/** Every call of an engine, of a training, or of a document, with its input and output. */
-export interface Calls extends DocumentCalls, TrainCalls {
+/** Every call of an engine, of a training, of a check, or of a document, with its input and output. */
+export interface Calls extends CheckCalls, DocumentCalls, TrainCalls {
   create: { input: WireCreate; output: EngineInfo };
   translate: { input: { text: string; options: Omit<TranslateOptions, 'signal'> }; output: Translation };
   generate: { input: GenerateRequest[]; output: Generated[] };
@@ -106,7 +108,7 @@ export type ToEngine =
 
 export type FromEngine =
   | { type: 'progress'; event: ProgressEvent }
-  | { type: 'partial'; id: number; partial: Partial | TrainProgress }
+  | { type: 'partial'; id: number; partial: Partial | TrainProgress | number }
   | { type: 'done'; id: number; value: Calls[Method]['output'] }
   | { type: 'failed'; id: number; error: WireError }
   /** The engine has crashed and answers no more calls. */

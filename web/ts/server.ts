@@ -127,6 +127,7 @@ export class Server {
         return Promise.resolve(this.#traces.close(call.input));
       case 'colours':
         return Promise.resolve(colourTable(call.input));
+      case 'checkDevice':
       case 'trainCreate':
       case 'trainSteps':
       case 'trainCheck':
@@ -182,7 +183,7 @@ export class Server {
       await wasm;
       // `ready` is reported below, after the check of the last file.
       const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
-      loading = Engine.load(folder.host, options.device, options.weights, { pause, progress });
+      loading = Engine.load(folder.host, options.device, options.weights, options.passOver, { pause, progress });
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
       this.#engine = engine;
       report({ stage: 'ready' });

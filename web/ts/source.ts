@@ -7,7 +7,7 @@ import type { CreateOptions, ModelSource } from './types.js';
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
 const WEIGHTS = ['auto', 'f32', 'f16', 'q8'] as const;
 const CACHES = ['preferred', 'required', 'none'] as const;
-const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'endpoint', 'token', 'update', 'onProgress', 'signal', 'worker'];
+const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'endpoint', 'token', 'update', 'passOver', 'onProgress', 'signal', 'worker'];
 
 /** Checks the options of `create`. `base` is the base of relative URLs. */
 export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
@@ -16,13 +16,14 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
       throw new WordloomError('input', `There is no option ${quote(name)}; there are ${OPTIONS.join(', ')}.`);
     }
   }
-  const { device = 'auto', weights = 'auto', cache = 'preferred', manifest } = options;
+  const { device = 'auto', weights = 'auto', cache = 'preferred', manifest, passOver } = options;
   return {
     source: sourceOf(options, bundled, base),
     device: oneOf('device', device, DEVICES),
     weights: oneOf('weights', weights, WEIGHTS),
     cache: oneOf('cache', cache, CACHES),
     manifest: typeof manifest === 'string' || manifest instanceof URL ? absolute(manifest, base) : manifest,
+    passOver,
   };
 }
 

@@ -1,9 +1,9 @@
-/** The training's side of a channel: a run of steps, and calls that come between its steps. */
+/** The training's side of a channel: a run of steps, and calls that come between its steps; and the check of a GPU. */
 import { aborted, toWire, WordloomError } from './errors.js';
 import { pause } from './pause.js';
 import type { Calls, FromEngine, Method, ToEngine } from './protocol.js';
 import type { TrainProgress, WireTraining } from './train-types.js';
-import { Pupil } from './wordloom_web_train.js';
+import { checkDevice, Pupil } from './wordloom_web_train.js';
 
 type Call = Extract<ToEngine, { type: 'call' }>;
 
@@ -75,6 +75,8 @@ export class TrainServer {
         return this.#inTurn(signal, (pupil) => pupil.attention(call.input));
       case 'trainColours':
         return this.#inTurn(signal, async (pupil) => pupil.colours(call.input));
+      case 'checkDevice':
+        return this.#check(call.id, call.input);
       case 'trainFiles':
         return this.#inTurn(signal, (pupil) => pupil.files(call.input));
       default:
@@ -101,6 +103,11 @@ export class TrainServer {
     }
     this.#pupil = pupil;
     return pupil.info();
+  }
+
+  async #check(id: number, device: string): Promise<Calls['checkDevice']['output']> {
+    await this.#startModule();
+    return checkDevice(device, (fraction) => this.#post({ type: 'partial', id, partial: fraction }, []));
   }
 
   async #steps(id: number, count: number, stream: boolean, signal: AbortSignal): Promise<TrainProgress> {

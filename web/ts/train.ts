@@ -1,8 +1,8 @@
 /** Training in a browser: small encoder–decoders on made-up tasks or pasted pairs. */
 import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
-import type { Channel } from './protocol.js';
 import type { ColourMap } from './trace-types.js';
+import { trainChannel } from './train-channel.js';
 import type {
   TrainCheck,
   TrainedAttention,
@@ -13,7 +13,6 @@ import type {
   WireTraining,
 } from './train-types.js';
 import type { CallOptions } from './types.js';
-import { toWorker } from './worker-channel.js';
 
 export type {
   NewTraining,
@@ -46,7 +45,7 @@ export class Trainer {
   static async create(options: TrainerOptions = {}): Promise<Trainer> {
     const wire = toWire(options);
     if (options.signal?.aborted) throw aborted('The training was stopped.');
-    const client = new Client(channel(), undefined);
+    const client = new Client(trainChannel('Training'), undefined);
     try {
       return new Trainer(client, await client.call('trainCreate', wire, options.signal));
     } catch (error) {
@@ -96,12 +95,6 @@ export class Trainer {
   destroy(): void {
     this.#client.destroy();
   }
-}
-
-function channel(): Channel {
-  if (typeof Worker === 'undefined') throw new WordloomError('unsupported', 'Training runs in browsers only.');
-  const worker = new Worker(new URL('./train-worker.js', import.meta.url), { type: 'module', name: 'wordloom-train' });
-  return toWorker(worker, 'train-worker.js');
 }
 
 const DEVICES = ['auto', 'gpu', 'cpu'];

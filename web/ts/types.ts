@@ -1,4 +1,7 @@
 /** The package's types. Ids are token ids; names are Hugging Face's in camelCase. */
+import type { PassOver } from './check-types.js';
+
+export type * from './check-types.js';
 export type * from './explain-types.js';
 export type * from './search-types.js';
 export type * from './trace-types.js';
@@ -30,6 +33,8 @@ export interface CreateOptions {
   token?: string;
   /** For names: asks the hub whether the branch has a newer commit. By default, a stored model is opened without a request. */
   update?: boolean;
+  /** Kernels that this device must not get: from `checkDevice` of `wordloom/check`. */
+  passOver?: PassOver;
   onProgress?: (event: ProgressEvent) => void;
   /** Stops `create`, including downloads. */
   signal?: AbortSignal;

@@ -1,4 +1,5 @@
 /** The output of `wasm-bindgen`, with types that its own declarations lack. */
+import type { PassOver } from './check-types.js';
 import type { Explanation } from './explain-types.js';
 import type { WireExplain, WireSearchTree } from './protocol.js';
 import type { HeadName, SearchTree } from './search-types.js';
@@ -79,7 +80,13 @@ export interface EngineExplanation extends Omit<Explanation, 'sizes' | 'normFirs
 }
 
 export class Engine {
-  static load(folder: HostFolder, device: string, weights: string, host: Host): Promise<Engine>;
+  static load(
+    folder: HostFolder,
+    device: string,
+    weights: string,
+    passOver: PassOver | undefined,
+    host: Host,
+  ): Promise<Engine>;
   info(): EngineInfo;
   translate(
     text: string,

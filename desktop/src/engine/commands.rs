@@ -65,6 +65,8 @@ pub enum Command {
     Explore(Box<Exploration>),
     /// Translates a document, besides what is typed.
     Document(Box<Order>),
+    /// Compares the GPU with the CPU.
+    Check,
 }
 
 /// The pending commands, in the order of execution.
@@ -77,6 +79,7 @@ pub struct Pending {
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
     pub document: Option<Box<Order>>,
+    pub check: bool,
 }
 
 impl Pending {
@@ -98,7 +101,12 @@ impl Pending {
         match command {
             // earlier commands are about the previous model
             Command::Open(way) => {
-                *self = Self { open: Some(*way), document: self.document.take(), ..Self::default() };
+                *self = Self {
+                    open: Some(*way),
+                    document: self.document.take(),
+                    check: self.check,
+                    ..Self::default()
+                };
             }
             Command::Mute(heads) => {
                 (self.mute, self.translate, self.explore) = (Some(heads), None, None);
@@ -112,6 +120,7 @@ impl Pending {
             Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
             Command::Explore(exploration) => self.explore = Some(exploration),
             Command::Document(order) => self.document = Some(order),
+            Command::Check => self.check = true,
         }
     }
 }

@@ -57,6 +57,20 @@ pub enum News {
     Failed { number: u64, error: String },
     /// An event of the document.
     Document(DocumentNews),
+    /// The part of the GPU's check that is finished: 0 to 1.
+    Checking(f32),
+    /// The result of the check, or why it could not be finished.
+    Checked(Result<Checked, String>),
+}
+
+/// The result of a check.
+pub struct Checked {
+    /// Whether the GPU computes right numbers, perhaps without some kernels.
+    pub usable: bool,
+    /// One sentence.
+    pub summary: String,
+    /// The report in Markdown.
+    pub report: String,
 }
 
 /// An event of the document that is translated.
@@ -184,6 +198,11 @@ impl Engine {
         self.of_document.cancel();
     }
 
+    /// Compares the GPU with the CPU. Everything else waits.
+    pub fn check(&self) {
+        self.send(Command::Check);
+    }
+
     /// Cancels the current translation.
     pub fn cancel(&self) {
         self.translating.cancel();
@@ -219,11 +238,12 @@ impl Drop for Engine {
 
 #[cfg(all(test, feature = "embedded-model"))]
 mod tests {
+    use std::cell::Cell;
     use std::time::Instant;
 
-    use wordloom::TranslateOptions;
     use wordloom::decode::Fate;
     use wordloom::translate::GlossaryFile;
+    use wordloom::{DeviceChoice, TranslateOptions};
 
     use super::*;
 
@@ -231,12 +251,16 @@ mod tests {
 
     /// Waits for an event and skips all others.
     fn wait_for<T>(engine: &Engine, wanted: impl Fn(News) -> Option<T>) -> T {
-        let begun = Instant::now();
+        let mut heard = Instant::now();
         loop {
-            if let Some(found) = engine.news().into_iter().find_map(&wanted) {
+            let news = engine.news();
+            if !news.is_empty() {
+                heard = Instant::now();
+            }
+            if let Some(found) = news.into_iter().find_map(&wanted) {
                 return found;
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "the engine is silent");
+            assert!(heard.elapsed() < Duration::from_secs(60), "the engine is silent");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -288,6 +312,30 @@ mod tests {
         for text in forced.texts.values() {
             assert!(text.starts_with(words.trim()), "{text:?} after {words:?}");
         }
+    }
+
+    #[test]
+    fn a_check_says_what_it_compared_and_the_engine_goes_on() {
+        let device =
+            pollster::block_on(Device::open(&DeviceChoice::Gpu)).expect("a GPU, perhaps in software");
+        let mut engine = Engine::start(device, Context::default()).expect("a thread");
+        engine.open(Way::of(None));
+        wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
+        engine.check();
+        let reached = Cell::new(0.0);
+        let checked = wait_for(&engine, |news| match news {
+            News::Checking(fraction) => {
+                assert!((reached.get()..=1.0).contains(&fraction), "{fraction} after {}", reached.get());
+                reached.set(fraction);
+                None
+            }
+            News::Checked(checked) => Some(checked.expect("a device that stays")),
+            _ => None,
+        });
+        assert_eq!(reached.get(), 1.0);
+        assert!(checked.usable && checked.summary.contains("computes everything"), "{}", checked.summary);
+        assert!(checked.report.contains("## Kernels") && checked.report.contains(&checked.summary));
+        assert_eq!(translated(&mut engine, 1).sentences[0].target, "Wo ist der Bahnhof?");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
+use wordloom::check::{self, Report};
 use wordloom::decode::{ConstraintMode, Fate};
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
@@ -18,7 +19,7 @@ use wordloom_hub::{Language, code_for};
 use super::commands::{Command, Exploration, Pending, Place, Request, Way};
 use super::document::{Order, Work};
 use super::residents::Residents;
-use super::{DocumentNews, Explored, News, Opened, Translated};
+use super::{Checked, DocumentNews, Explored, MEMORY, News, Opened, Translated};
 
 pub struct Worker {
     pub device: Device,
@@ -173,6 +174,31 @@ impl Worker {
         }
         if let Some(order) = pending.document {
             self.begin(*order);
+        }
+        if pending.check {
+            self.check();
+        }
+    }
+
+    /// Compares the GPU with the CPU. Models that then get other kernels are loaded again.
+    fn check(&mut self) {
+        let Device::Gpu(gpu) = &self.device else { return };
+        let gpu = gpu.clone();
+        let before = gpu.verdict().passed_over;
+        let mut progress = |fraction: f32, _: &'static str| (self.tell)(News::Checking(fraction));
+        let report = pollster::block_on(check::check(&gpu, &mut progress));
+        gpu.store_pipelines();
+        let checked = |report: Report| Checked {
+            usable: report.is_usable(),
+            summary: report.summary(),
+            report: report.markdown(),
+        };
+        (self.tell)(News::Checked(report.map(checked).map_err(|error| error.to_string())));
+        if *gpu.verdict().passed_over != *before {
+            self.residents = Residents::new(MEMORY);
+            if let Some(way) = self.way.take() {
+                self.open(way);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 /** The user's settings, and those that survive a reload. */
 import { effect, signal } from '@preact/signals';
-import type { ColourMap, Scale } from 'wordloom';
+import type { ColourMap, PassOver, Scale } from 'wordloom';
 
 export type DeviceChoice = 'auto' | 'gpu' | 'cpu';
 
@@ -25,6 +25,8 @@ interface Stored {
   beams: number | null;
   alternatives: number;
   device: DeviceChoice;
+  /** Kernels that the check of the GPU found wrong or slow; null: it was not checked. */
+  passOver: PassOver | null;
   /** null: the bundled model. */
   model: StoredModel | null;
   /** The model before it, of a translation through English, and the language of the text. */
@@ -48,6 +50,7 @@ export const glossary = signal(stored.glossary);
 export const beams = signal(stored.beams);
 export const alternatives = signal(stored.alternatives);
 export const device = signal(stored.device);
+export const passOver = signal(stored.passOver);
 export const model = signal(stored.model);
 export const via = signal(stored.via);
 export const sourceLanguage = signal(stored.sourceLanguage);
@@ -79,6 +82,7 @@ export function keepSettings(): void {
       beams: beams.value,
       alternatives: alternatives.value,
       device: device.value,
+      passOver: passOver.value,
       model: model.value,
       via: via.value,
       sourceLanguage: sourceLanguage.value,
@@ -112,6 +116,7 @@ function read(): Stored {
     beams: whole(value['beams'], 1, MAX_BEAMS),
     alternatives: whole(value['alternatives'], 1, MAX_ALTERNATIVES) ?? 3,
     device: device === 'gpu' || device === 'cpu' ? device : 'auto',
+    passOver: passOverOrNull(value['passOver']),
     // `modelUrl` is of earlier versions
     model: modelOrNull(value['model']) ?? modelOrNull({ url: value['modelUrl'] }),
     via: viaOrNull(value['via']),
@@ -135,6 +140,13 @@ function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]]): T
 function modelOrNull(value: unknown): StoredModel | null {
   const { url, pair } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
   return typeof url === 'string' ? { url, pair: pairOrNull(pair) } : null;
+}
+
+function passOverOrNull(value: unknown): PassOver | null {
+  const { adapter, version, wrong, slow } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  const names = (list: unknown): list is string[] => Array.isArray(list) && list.every((name) => typeof name === 'string');
+  if (typeof adapter !== 'string' || typeof version !== 'string' || !names(wrong) || !names(slow)) return null;
+  return { adapter, version, wrong, slow };
 }
 
 function viaOrNull(value: unknown): (StoredModel & { source: string }) | null {

@@ -17,7 +17,7 @@ impl Failure {
         Self { kind: "input", message: message.into() }
     }
 
-    fn internal(message: String) -> Self {
+    pub fn internal(message: String) -> Self {
         Self { kind: "internal", message }
     }
 }

@@ -179,7 +179,8 @@ impl Pupil {
     }
 }
 
-async fn open(device: &str) -> Result<(Device, DeviceChoice), Failure> {
+/// Opens the device that a caller names.
+pub async fn open(device: &str) -> Result<(Device, DeviceChoice), Failure> {
     let choice: DeviceChoice = device.parse().map_err(|error: String| Failure::input(error))?;
     Ok((Device::open(&choice).await?, choice))
 }

@@ -21,6 +21,7 @@ use crate::host::{Folder, Host, HostFolder};
 use crate::languages::{Languages, default_languages};
 use crate::loading::{Runner, load, open_again, settle};
 use crate::options::{generation, object, take, translation_options};
+use crate::pass_over::PassOver;
 use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
     to_js, translation,
@@ -35,6 +36,7 @@ struct Inner {
     folder: Folder,
     choice: DeviceChoice,
     weights: PrecisionChoice,
+    pass_over: Option<PassOver>,
     host: Host,
     state: RefCell<State>,
 }
@@ -68,17 +70,19 @@ enum Refused {
 #[wasm_bindgen]
 impl Engine {
     /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and loads a model, with weights in `auto`, `f32`,
-    /// `f16` or `q8`.
+    /// `f16` or `q8`. `pass_over`: kernels that the device does not get, or `undefined`.
     pub async fn load(
         folder: HostFolder,
         device: String,
         weights: String,
+        pass_over: JsValue,
         host: Host,
     ) -> Result<Engine, JsValue> {
         let choice: DeviceChoice = device.parse().map_err(|error: String| Failure::input(error))?;
         let weights: PrecisionChoice = weights.parse().map_err(|error: String| Failure::input(error))?;
+        let pass_over = PassOver::of_js(&pass_over)?;
         let folder = Folder::new(&folder);
-        let runner = load(&folder, &choice, weights, &host).await?;
+        let runner = load(&folder, &choice, weights, pass_over.as_ref(), &host).await?;
         let state = State {
             runner: Some(Rc::new(runner)),
             reopening: None,
@@ -89,7 +93,7 @@ impl Engine {
             remembered: Vec::new(),
             glossary: None,
         };
-        Ok(Self(Rc::new(Inner { folder, choice, weights, host, state: RefCell::new(state) })))
+        Ok(Self(Rc::new(Inner { folder, choice, weights, pass_over, host, state: RefCell::new(state) })))
     }
 
     /// The model, the device, and the reason for its choice.
@@ -401,7 +405,8 @@ impl Inner {
 
     /// A runner that replaces the lost one, with the same muted heads, kinds of attention and switches.
     async fn load_again(&self) -> Result<Runner, Failure> {
-        let mut runner = load(&self.folder, &self.choice, self.weights, &self.host).await?;
+        let pass_over = self.pass_over.as_ref();
+        let mut runner = load(&self.folder, &self.choice, self.weights, pass_over, &self.host).await?;
         let (muted, attention, switches) = {
             let state = self.state.borrow();
             (state.muted.clone(), state.attention.clone(), state.switches.clone())

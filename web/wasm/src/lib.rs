@@ -15,6 +15,7 @@ mod host;
 mod languages;
 mod loading;
 mod options;
+mod pass_over;
 mod positions;
 mod results;
 mod search;

@@ -8,6 +8,7 @@ use wordloom::{Device, DeviceChoice, Model, TextError, Translator};
 
 use crate::failure::Failure;
 use crate::host::{Folder, Host};
+use crate::pass_over::PassOver;
 use crate::results::js_object;
 
 /// Bytes of weights that are sent to a GPU before a wait.
@@ -68,9 +69,13 @@ pub async fn load(
     folder: &Folder,
     choice: &DeviceChoice,
     weights: PrecisionChoice,
+    pass_over: Option<&PassOver>,
     host: &Host,
 ) -> Result<Runner, Failure> {
     let device = Device::open(choice).await?;
+    if let (Some(gpu), Some(pass_over)) = (device.gpu(), pass_over) {
+        pass_over.tell(gpu);
+    }
     host.progress(js_object([("stage", "device".into()), ("notice", device.notice(choice).into())]));
     let model = arrived(folder, || Model::from_files(folder.files.clone())).await?;
 

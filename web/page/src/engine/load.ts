@@ -1,7 +1,7 @@
 /** The running model, and the one that is being loaded. A failed load keeps the running model. */
 import { batch, signal } from '@preact/signals';
 import { Translator } from 'wordloom';
-import type { EngineInfo } from 'wordloom';
+import type { CreateOptions, EngineInfo } from 'wordloom';
 
 import { dismissAll, notify } from '../notices.ts';
 import * as settings from '../settings.ts';
@@ -134,6 +134,7 @@ async function obtain(
   try {
     const translator = await Translator.create({
       ...toSource(choice),
+      ...passedOver(),
       device,
       signal: own.signal,
       onProgress: (event) => {
@@ -152,6 +153,12 @@ async function obtain(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What an earlier check of the GPU found. */
+function passedOver(): Pick<CreateOptions, 'passOver'> {
+  const found = settings.passOver.peek();
+  return found === null ? {} : { passOver: found };
 }
 
 /** The models that need no load. The running one is not among them, because a load of it renews it, unless it is one of two. */

@@ -12,6 +12,7 @@ import type { DeviceChoice } from '../settings.ts';
 import { hasNoGlossary } from '../translation/glossary.ts';
 import { searchBeams } from '../translation/live.ts';
 import { sentence } from '../words.ts';
+import { DeviceCheck } from './DeviceCheck.tsx';
 import { CloseIcon, FolderIcon } from './icons.tsx';
 import { t, told } from '../texts/texts.ts';
 
@@ -163,6 +164,7 @@ function DeviceOptions() {
           {sentence(now.info.device.notice)}
         </p>
       )}
+      {now?.info.device.kind === 'gpu' && <DeviceCheck />}
     </Group>
   );
 }
