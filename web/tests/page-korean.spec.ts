@@ -52,6 +52,24 @@ test.describe('a Korean browser', () => {
   });
 });
 
+test.describe('the tab of training', () => {
+  test.use({ locale: 'ko-KR' });
+
+  test('is Korean, too', async ({ page, wordloom }) => {
+    await page.addInitScript(() => localStorage.setItem('wordloom', JSON.stringify({ device: 'cpu' })));
+    await wordloom.open();
+    await page.getByRole('button', { name: '학습', exact: true }).click();
+    await page.getByText('모델과 학습법').click();
+    await page.getByRole('button', { name: '시작', exact: true }).click();
+    await expect(page.getByTestId('train-state')).toContainText('64개 중', { timeout: 60_000 });
+    await page.getByRole('button', { name: '멈추기', exact: true }).click();
+    // a symbol of the task is a letter; words are of the page
+    const words = (await page.locator('main').innerText()).match(/[A-Za-z]{3,}( [A-Za-z]{2,})+/g) ?? [];
+    expect(words.filter((text) => !/^(Attention Is All You Need|Vaswani)/.test(text))).toEqual([]);
+    await wordloom.screenshot('korean-train');
+  });
+});
+
 test.describe('on a phone', () => {
   test.use({ locale: 'ko', viewport: { width: 360, height: 740 } });
 

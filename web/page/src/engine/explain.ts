@@ -102,17 +102,19 @@ export function explainIdsOnly(
   load: Load,
 ): Notice {
   const name = modelName(choice);
-  const stack = architecture === 'encoder-only' ? 'an encoder' : 'a decoder';
   const words =
     architecture === 'encoder-decoder'
       ? {
-          title: `“${name}” cannot translate. ${sentence(idsOnly ?? '')}`,
+          title: `${t('“{name}” cannot translate.', { name })} ${sentence(idsOnly ?? '')}`,
           advice:
             'The tokenizer belongs into the folder: source.spm, target.spm and vocab.json of a Marian model, ' +
             'spiece.model or sentencepiece.bpe.model of another.',
         }
       : {
-          title: `“${name}” cannot translate: it is ${stack} alone.`,
+          title:
+            architecture === 'encoder-only'
+              ? t('“{name}” cannot translate: it is an encoder alone.', { name })
+              : t('“{name}” cannot translate: it is a decoder alone.', { name }),
           advice: 'Models that translate are Marian, mBART, M2M100, NLLB and T5.',
         };
   const actions = choice.kind === 'bundled' ? [] : [builtIn(device, load)];

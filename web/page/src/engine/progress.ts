@@ -1,8 +1,10 @@
 /** The progress of a load, in words and as a share. */
 import type { ProgressEvent } from 'wordloom';
 
+import { t } from '../texts/texts.ts';
+
 export interface Progress {
-  /** `Fetching the model`, without numbers, so that it can be announced once. */
+  /** `Fetching the model`, without numbers, so that it can be announced once. A key of the catalogue of texts. */
   step: string;
   /** `8.4 of 9.5 MB` */
   detail: string;
@@ -33,7 +35,7 @@ export function progressOf(event: ProgressEvent): Progress | null {
     case 'compile':
       return {
         step: 'Preparing the device',
-        detail: `${event.done} of ${event.total} programs`,
+        detail: t('{done} of {total} programs', { done: event.done, total: event.total }),
         done: event.done,
         total: event.total,
       };
@@ -45,5 +47,5 @@ export function progressOf(event: ProgressEvent): Progress | null {
 export function megabytes(bytes: number, total?: number): string {
   const digits = (total ?? bytes) < 100e6 ? 1 : 0;
   const amount = (bytes / 1e6).toFixed(digits);
-  return total === undefined ? `${amount} MB` : `${amount} of ${(total / 1e6).toFixed(digits)} MB`;
+  return total === undefined ? `${amount} MB` : t('{amount} of {total} MB', { amount, total: (total / 1e6).toFixed(digits) });
 }

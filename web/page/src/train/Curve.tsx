@@ -1,6 +1,7 @@
 /** The course of the loss and of the accuracy, over steps. */
 import { useRef } from 'preact/hooks';
 
+import { t } from '../texts/texts.ts';
 import { useSize } from '../ui/hooks.ts';
 import { chosenMoment, moments, points } from './run.ts';
 
@@ -41,7 +42,7 @@ export function Curve() {
             0
           </text>
           <text class="curve__text" x={width - RIGHT} y={HEIGHT - 8} text-anchor="end">
-            {course.length > 0 ? `step ${lastStep.toLocaleString('en')}` : ''}
+            {course.length > 0 ? t('step {step}', { step: lastStep.toLocaleString('en') }) : ''}
           </text>
           <path class="curve__loss" d={line(course, (index) => (course[index]?.loss ?? 0) / most)} />
           <path
@@ -52,8 +53,8 @@ export function Curve() {
         </svg>
       )}
       <p class="curve__legend quiet">
-        <span class="curve__key curve__key--loss">Loss of a symbol, nats</span>
-        <span class="curve__key curve__key--right">Answers that are right, validation</span>
+        <span class="curve__key curve__key--loss">{t('Loss of a symbol, nats')}</span>
+        <span class="curve__key curve__key--right">{t('Answers that are right, validation')}</span>
       </p>
     </div>
   );
@@ -63,9 +64,10 @@ function describe(
   point: { step: number; loss: number } | undefined,
   check: { right: number; count: number } | undefined,
 ): string {
-  if (point === undefined) return 'The curve of the loss: no step yet.';
-  const right = check === undefined ? '' : ` ${check.right} of ${check.count} answers are right.`;
-  return `The curve of the loss: ${point.loss.toFixed(3)} at step ${point.step}.${right}`;
+  if (point === undefined) return t('The curve of the loss: no step yet.');
+  const right = check === undefined ? '' : ` ${t('{right} of {count} answers are right.', { right: check.right, count: check.count })}`;
+  const { step, loss } = point;
+  return t('The curve of the loss: {loss} at step {step}.', { loss: loss.toFixed(3), step }) + right;
 }
 
 /** A round number that is not smaller. */

@@ -5,12 +5,14 @@ import type { AttentionKind } from 'wordloom';
 import type { TrainedAttention } from 'wordloom/train';
 
 import { mapColours } from '../settings.ts';
+import { t, told } from '../texts/texts.ts';
+import type { Text } from '../texts/texts.ts';
 import { chosenMoment, moments, trainer } from './run.ts';
 import { shownIndex, shownMoment } from './shown.ts';
 
 type Map = TrainedAttention['cross'][number];
 
-const KINDS: readonly { kind: AttentionKind; label: string; hint: string }[] = [
+const KINDS: readonly { kind: AttentionKind; label: Text; hint: Text }[] = [
   { kind: 'cross', label: 'Cross', hint: 'Rows are answered symbols, columns are input symbols.' },
   { kind: 'encoder', label: 'Encoder', hint: 'Rows are input symbols, columns are those that they read.' },
   { kind: 'decoder', label: 'Decoder', hint: 'Rows are answered symbols, columns are those said before.' },
@@ -24,14 +26,14 @@ export function Maps() {
   if (moment === undefined) return null;
   const { attention, check } = moment;
   const layers = attention[kind.value];
-  const hint = KINDS.find((one) => one.kind === kind.value)?.hint ?? '';
+  const hint = KINDS.find((one) => one.kind === kind.value)?.hint;
   // a decoder's row reads the symbol before the one that it says
-  const said = ['start', ...attention.target.slice(0, -1)].map(nameOf);
+  const said = [t('start'), ...attention.target.slice(0, -1)].map(nameOf);
   const keys = kind.value === 'decoder' ? said : attention.source.map(nameOf);
   const queries = kind.value === 'encoder' ? attention.source.map(nameOf) : attention.target.map(nameOf);
   return (
     <div class="moments">
-      <div class="choice__list" role="radiogroup" aria-label="Kind of attention">
+      <div class="choice__list" role="radiogroup" aria-label={t('Kind of attention')}>
         {KINDS.map((one) => (
           <label class="choice__item" key={one.kind}>
             <input
@@ -40,19 +42,19 @@ export function Maps() {
               checked={one.kind === kind.value}
               onChange={() => (kind.value = one.kind)}
             />
-            <span>{one.label}</span>
+            <span>{told(one.label)}</span>
           </label>
         ))}
       </div>
       <TimeSlider step={check.step} />
-      <div class="train__scroll" tabIndex={0} role="region" aria-label="Attention maps">
+      <div class="train__scroll" tabIndex={0} role="region" aria-label={t('Attention maps')}>
         <div class="moments__grid" style={{ '--heads': layers[0]?.shape[0] ?? 1 }}>
           {layers.map((map, layer) =>
             Array.from({ length: map.shape[0] }, (_, head) => (
               <figure class="moment" key={`${layer}/${head}`}>
                 <HeadMap map={map} head={head} colours={colours} keys={keys} queries={queries} />
                 <figcaption class="quiet number">
-                  Layer {layer + 1}, head {head + 1}
+                  {t('Layer {layer}, head {head}', { layer: layer + 1, head: head + 1 })}
                 </figcaption>
               </figure>
             )),
@@ -60,8 +62,11 @@ export function Maps() {
         </div>
       </div>
       <p class="quiet">
-        One validation pair, {attention.source.slice(0, -1).join('').trim()} → {attention.target.slice(0, -1).join('').trim()}.{' '}
-        {hint} Brighter is more; ⏎ is the end.
+        {t('One validation pair, {source} → {target}.', {
+          source: attention.source.slice(0, -1).join('').trim(),
+          target: attention.target.slice(0, -1).join('').trim(),
+        })}{' '}
+        {hint !== undefined && told(hint)} {t('Brighter is more; ⏎ is the end.')}
       </p>
     </div>
   );
@@ -73,7 +78,7 @@ function TimeSlider({ step }: { step: number }) {
   return (
     <div class="player">
       <label class="sr-only" for="train-moment">
-        Moment of the training
+        {t('Moment of the training')}
       </label>
       <input
         id="train-moment"
@@ -82,17 +87,17 @@ function TimeSlider({ step }: { step: number }) {
         max={Math.max(1, last)}
         disabled={last < 1}
         value={shownIndex.value}
-        aria-valuetext={`Step ${step}`}
+        aria-valuetext={t('Step {step}', { step })}
         onInput={(event) => {
           const index = Number(event.currentTarget.value);
           chosenMoment.value = index >= last ? null : index;
         }}
       />
       <output class="player__count quiet number" for="train-moment">
-        Step {step.toLocaleString('en')}
+        {t('Step {step}', { step: step.toLocaleString('en') })}
       </output>
       <button type="button" class="button" disabled={newest} onClick={() => (chosenMoment.value = null)}>
-        Newest
+        {t('Newest')}
       </button>
     </div>
   );
@@ -150,7 +155,8 @@ function describe(
   const lines = Array.from({ length: rows }, (_, row) => {
     const of = weights.subarray(row * columns, (row + 1) * columns);
     const best = of.reduce((most, weight, index) => (weight > (of[most] ?? 0) ? index : most), 0);
-    return `${queries[row] ?? ''} looks at ${keys[best] ?? ''}, ${Math.round(100 * (of[best] ?? 0))} percent`;
+    const percent = Math.round(100 * (of[best] ?? 0));
+    return t('{query} looks at {key}, {percent} percent', { query: queries[row] ?? '', key: keys[best] ?? '', percent });
   });
   return lines.join('; ');
 }

@@ -1,19 +1,20 @@
 /** Some pairs of the validation, with the model's answers. */
 import { shownMoment } from './shown.ts';
+import { t } from '../texts/texts.ts';
 
 export function Samples() {
   const check = shownMoment.value?.check;
   if (check === undefined) return null;
   return (
-    <div class="train__scroll" tabIndex={0} role="region" aria-label="Sample answers">
+    <div class="train__scroll" tabIndex={0} role="region" aria-label={t('Sample answers')}>
       <table class="samples">
         <thead>
           <tr>
-            <th scope="col">Input</th>
-            <th scope="col">Expected</th>
-            <th scope="col">Model’s answer</th>
+            <th scope="col">{t('Input')}</th>
+            <th scope="col">{t('Expected')}</th>
+            <th scope="col">{t('Model’s answer')}</th>
             <th scope="col">
-              <span class="sr-only">Right or wrong</span>
+              <span class="sr-only">{t('Right or wrong')}</span>
             </th>
           </tr>
         </thead>
@@ -31,7 +32,7 @@ export function Samples() {
               </td>
               <td class="samples__mark">
                 <span aria-hidden="true">{got === expected ? '✓' : '·'}</span>
-                <span class="sr-only">{got === expected ? 'right' : 'wrong'}</span>
+                <span class="sr-only">{got === expected ? t('right') : t('wrong')}</span>
               </td>
             </tr>
           ))}

@@ -1,25 +1,26 @@
 /** The choice of the task, and the knobs of model and recipe. */
 import { KNOBS, knobs, pastedPairs, preNorm, task, TASKS } from './setup.ts';
 import type { Knob } from './setup.ts';
+import { t, told } from '../texts/texts.ts';
 
 export function Setup({ locked }: { locked: boolean }) {
   const chosen = TASKS.find(({ id }) => id === task.value);
   return (
     <fieldset class="setup" disabled={locked}>
-      <legend class="sr-only">What is learned, and how</legend>
-      <div class="choice__list" role="radiogroup" aria-label="Task">
+      <legend class="sr-only">{t('What is learned, and how')}</legend>
+      <div class="choice__list" role="radiogroup" aria-label={t('Task')}>
         {TASKS.map(({ id, label }) => (
           <label class="choice__item" key={id}>
             <input type="radio" name="train-task" checked={id === task.value} onChange={() => (task.value = id)} />
-            <span>{label}</span>
+            <span>{told(label)}</span>
           </label>
         ))}
       </div>
-      <p class="quiet">{chosen?.hint}</p>
+      <p class="quiet">{chosen !== undefined && told(chosen.hint)}</p>
       {task.value === 'pairs' && (
         <textarea
           class="setup__pairs"
-          aria-label="Pairs: on each line a text, a tab or an arrow, and its answer"
+          aria-label={t('Pairs: on each line a text, a tab or an arrow, and its answer')}
           rows={8}
           spellcheck={false}
           value={pastedPairs.value}
@@ -27,14 +28,14 @@ export function Setup({ locked }: { locked: boolean }) {
         />
       )}
       <details class="setup__more">
-        <summary>Model and recipe</summary>
+        <summary>{t('Model and recipe')}</summary>
         <div class="setup__knobs">
           {KNOBS.map((knob) => (
             <KnobSlider knob={knob} key={knob.id} />
           ))}
           <NormChoice />
         </div>
-        <p class="quiet">Sections are those of “Attention Is All You Need” (Vaswani et al. 2017).</p>
+        <p class="quiet">{t('Sections are those of “Attention Is All You Need” (Vaswani et al. 2017).')}</p>
       </details>
     </fieldset>
   );
@@ -44,7 +45,7 @@ function KnobSlider({ knob: { id, label, hint, values } }: { knob: Knob }) {
   const value = knobs.value[id];
   return (
     <div class="slider">
-      <label for={`knob-${id}`}>{label}</label>
+      <label for={`knob-${id}`}>{told(label)}</label>
       <output class="number" for={`knob-${id}`}>
         {value}
       </output>
@@ -62,7 +63,7 @@ function KnobSlider({ knob: { id, label, hint, values } }: { knob: Knob }) {
         }}
       />
       <p class="quiet" id={`knob-${id}-hint`}>
-        {hint}
+        {told(hint)}
       </p>
     </div>
   );
@@ -71,7 +72,7 @@ function KnobSlider({ knob: { id, label, hint, values } }: { knob: Knob }) {
 function NormChoice() {
   return (
     <div class="setup__norm">
-      <span id="knob-norm">Norms</span>
+      <span id="knob-norm">{t('Norms')}</span>
       <div class="choice__list" role="radiogroup" aria-labelledby="knob-norm" aria-describedby="knob-norm-hint">
         {[false, true].map((before) => (
           <label class="choice__item" key={String(before)}>
@@ -81,12 +82,12 @@ function NormChoice() {
               checked={preNorm.value === before}
               onChange={() => (preNorm.value = before)}
             />
-            <span>{before ? 'Before' : 'After'}</span>
+            <span>{before ? t('Before the sublayer') : t('After the sum')}</span>
           </label>
         ))}
       </div>
       <p class="quiet" id="knob-norm-hint">
-        Layer norms after each residual sum, as in section 3.1, or before each sublayer, which trains more calmly.
+        {t('Layer norms after each residual sum, as in section 3.1, or before each sublayer, which trains more calmly.')}
       </p>
     </div>
   );

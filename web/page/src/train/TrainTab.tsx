@@ -25,6 +25,7 @@ import {
 import { Samples } from './Samples.tsx';
 import { Setup } from './Setup.tsx';
 import { TASKS } from './setup.ts';
+import { t, told } from '../texts/texts.ts';
 
 import '../styles/train.css';
 
@@ -38,12 +39,12 @@ export function TrainTab() {
   const begun = moments.value.length > 0;
   return (
     <div class="train">
-      <section class="panel train__setup" aria-label="Task and recipe">
+      <section class="panel train__setup" aria-label={t('Task and recipe')}>
         <div class="panel__head">
-          <h2>Train a small model</h2>
+          <h2>{t('Train a small model')}</h2>
         </div>
         <p class="quiet train__lead">
-          A Transformer with random weights learns a task here, in this browser. Press Start and watch.
+          {t('A Transformer with random weights learns a task here, in this browser. Press Start and watch.')}
         </p>
         <Setup locked={phase.value !== 'idle'} />
         <Controls />
@@ -51,18 +52,18 @@ export function TrainTab() {
           {spoken()}
         </p>
       </section>
-      <section class="panel" aria-label="Course of the training">
+      <section class="panel" aria-label={t('Course of the training')}>
         <div class="panel__head">
-          <h2>Course</h2>
+          <h2>{t('Course')}</h2>
           <State />
         </div>
         <Curve />
         {begun && <Samples />}
       </section>
       {begun && (
-        <section class="panel train__maps" aria-label="Attention while it learns">
+        <section class="panel train__maps" aria-label={t('Attention while it learns')}>
           <div class="panel__head">
-            <h2>Attention while it learns</h2>
+            <h2>{t('Attention while it learns')}</h2>
           </div>
           <Maps />
         </section>
@@ -78,36 +79,36 @@ function Controls() {
     <div class="train__controls">
       {now === 'idle' && (
         <button type="button" class="button train__start" onClick={() => void start()}>
-          Start
+          {t('Start')}
         </button>
       )}
       {now === 'idle' && kept.value !== null && (
         <button type="button" class="button" onClick={() => void takeUp()}>
-          Go on with “{labelOf(kept.value.task)}”, step {kept.value.step.toLocaleString('en')}
+          {t('Go on with “{task}”, step {step}', { task: labelOf(kept.value.task), step: kept.value.step.toLocaleString('en') })}
         </button>
       )}
       {now === 'starting' && (
         <button type="button" class="button train__start" disabled>
-          Starting …
+          {t('Starting …')}
         </button>
       )}
       {now === 'running' && (
         <button type="button" class="button train__start" onClick={pause}>
-          Pause
+          {t('Pause')}
         </button>
       )}
       {now === 'paused' && (
         <button type="button" class="button train__start" onClick={() => void go()}>
-          Go on
+          {t('Go on')}
         </button>
       )}
       {(now === 'paused' || now === 'running') && (
         <>
           <button type="button" class="button" onClick={() => void saveFolder()}>
-            Download the model
+            {t('Download the model')}
           </button>
           <button type="button" class="button" onClick={() => void forget()}>
-            Start over
+            {t('Start over')}
           </button>
         </>
       )}
@@ -125,13 +126,20 @@ function State() {
   const last = moments.value.at(-1)?.check;
   const point = points.value.at(-1);
   if (info === undefined) return null;
+  const parts = [
+    point !== undefined &&
+      t('Step {step}, loss {loss}', { step: point.step.toLocaleString('en'), loss: point.loss.toFixed(3) }),
+    last !== undefined && t('{right} of {count} right', { right: last.right, count: last.count }),
+    t('{seconds} s on the {device}', {
+      seconds: Math.round(seconds.value),
+      device: info.device.kind === 'gpu' ? 'GPU' : 'CPU',
+    }),
+    t('{count} parameters', { count: info.parameters.toLocaleString('en') }),
+    !info.holdsOut && t('so few pairs are both learned and validated'),
+  ];
   return (
     <p class="quiet number" data-testid="train-state">
-      {point !== undefined && `Step ${point.step.toLocaleString('en')}, loss ${point.loss.toFixed(3)}, `}
-      {last !== undefined && `${last.right} of ${last.count} right, `}
-      {Math.round(seconds.value)} s on the {info.device.kind === 'gpu' ? 'GPU' : 'CPU'},{' '}
-      {info.parameters.toLocaleString('en')} parameters
-      {!info.holdsOut && '; so few pairs are both learned and validated'}
+      {parts.filter((part) => part !== false).join(', ')}
     </p>
   );
 }
@@ -144,20 +152,20 @@ function TryOut() {
     event.preventDefault();
     if (input.trim() === '') return;
     trainer.peek()?.predict(input).then(
-      (text) => setAnswer(text === '' ? 'The model says nothing.' : text),
+      (text) => setAnswer(text === '' ? t('The model says nothing.') : text),
       (error: unknown) => setAnswer(messageOf(error)),
     );
   };
   return (
-    <section class="panel" aria-label="Try it">
+    <section class="panel" aria-label={t('Try it')}>
       <div class="panel__head">
-        <h2>Try it</h2>
+        <h2>{t('Try it')}</h2>
       </div>
       <form class="options__row" onSubmit={submit}>
         <input
           class="field"
           type="text"
-          aria-label="An input for the model"
+          aria-label={t('An input for the model')}
           placeholder={moments.value[0]?.check.samples[0]?.source ?? ''}
           autocomplete="off"
           autocapitalize="off"
@@ -166,7 +174,7 @@ function TryOut() {
           onInput={(event) => setInput(event.currentTarget.value)}
         />
         <button type="submit" class="button">
-          Ask
+          {t('Ask')}
         </button>
       </form>
       <p class="train__answer" role="status" data-testid="train-answer">
@@ -193,19 +201,20 @@ async function saveFolder(): Promise<void> {
 /** The state for screen readers: not each step. */
 function spoken(): string {
   const check = moments.value.at(-1)?.check;
-  const done = check !== undefined && check.right === check.count ? ' All validation answers are right.' : '';
+  const done = check !== undefined && check.right === check.count ? ` ${t('All validation answers are right.')}` : '';
   switch (phase.value) {
     case 'idle':
       return '';
     case 'starting':
-      return 'The training starts.';
+      return t('The training starts.');
     case 'running':
-      return `The model is training.${done}`;
+      return t('The model is training.') + done;
     case 'paused':
-      return `The training is paused.${done}`;
+      return t('The training is paused.') + done;
   }
 }
 
 function labelOf(id: string): string {
-  return TASKS.find((one) => one.id === id)?.label ?? id;
+  const label = TASKS.find((one) => one.id === id)?.label;
+  return label === undefined ? id : told(label);
 }

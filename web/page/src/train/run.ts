@@ -4,6 +4,7 @@ import type { TrainCheck, TrainedAttention, TrainerOptions, TrainProgress } from
 import { Trainer } from 'wordloom/train';
 
 import { isAbort, messageOf } from '../engine/explain.ts';
+import { t } from '../texts/texts.ts';
 import * as shelf from './shelf.ts';
 import { showOptions, trainerOptions } from './setup.ts';
 
@@ -56,7 +57,7 @@ export async function takeUp(): Promise<void> {
   const stored = await shelf.take();
   if (stored === null) {
     kept.value = null;
-    problem.value = 'The stored training is gone: the browser has removed it.';
+    problem.value = t('The stored training is gone: the browser has removed it.');
     return;
   }
   await begin({ resume: stored.files }, stored.points);
@@ -216,7 +217,7 @@ function fail(error: unknown): void {
   discard();
   batch(() => {
     phase.value = 'idle';
-    problem.value = messageOf(error) + (length > 0 ? ' What was learned until the last stored state is kept.' : '');
+    problem.value = messageOf(error) + (length > 0 ? ` ${t('What was learned until the last stored state is kept.')}` : '');
   });
   void lookAtShelf();
 }

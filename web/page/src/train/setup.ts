@@ -3,14 +3,15 @@ import { batch as together, signal } from '@preact/signals';
 import type { TaskRule, TrainerInfo, TrainerOptions } from 'wordloom/train';
 
 import { device } from '../settings.ts';
+import type { Text } from '../texts/texts.ts';
 
 export type TaskChoice = TaskRule | 'pairs';
 
 export interface Knob {
   readonly id: KnobName;
-  readonly label: string;
+  readonly label: Text;
   /** One line, with the section of "Attention Is All You Need". */
-  readonly hint: string;
+  readonly hint: Text;
   readonly values: readonly number[];
 }
 
@@ -79,7 +80,7 @@ export const DEFAULTS: Record<KnobName, number> = {
   labelSmoothing: 0,
 };
 
-export const TASKS: readonly { id: TaskChoice; label: string; hint: string }[] = [
+export const TASKS: readonly { id: TaskChoice; label: Text; hint: Text }[] = [
   { id: 'copy', label: 'Copy', hint: 'Eight letters of sixteen, again in the same order.' },
   { id: 'reverse', label: 'Reverse', hint: 'Eight letters of sixteen, the last one first.' },
   { id: 'sort', label: 'Sort', hint: 'Eight letters of sixteen, in alphabetical order.' },

@@ -16,7 +16,7 @@ import { notify } from '../notices.ts';
 import { sourceLanguage, targetLanguage } from '../settings.ts';
 import { pair } from '../translation/direction.ts';
 import { ChevronIcon, DoneIcon, DownloadIcon, RemoveIcon } from './icons.tsx';
-import { t } from '../texts/texts.ts';
+import { t, told } from '../texts/texts.ts';
 
 interface Props {
   readonly side: Side;
@@ -108,7 +108,7 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
       <input
         class="field picker__field"
         type="text"
-        aria-label={`${title}: find a language, or name a model`}
+        aria-label={`${title}: ${t('find a language, or name a model')}`}
         placeholder={t('Language or owner/model')}
         autocomplete="off"
         autocapitalize="none"
@@ -122,8 +122,10 @@ function Popover({ id, side, trigger, close }: PopoverProps) {
         <NamedModel words={words.trim()} close={close} />
         {found.length === 0 && hubName(words.trim()) === undefined && (
           <p class="picker__none quiet">
-            No model here knows “{words.trim()}”. The name of one on the Hugging Face hub works, too:
-            Helsinki-NLP/opus-mt-en-fr
+            {t('No model here knows “{words}”. The name of one on the Hugging Face hub works, too: {example}', {
+              words: words.trim(),
+              example: 'Helsinki-NLP/opus-mt-en-fr',
+            })}
           </p>
         )}
       </div>
@@ -245,8 +247,8 @@ function RemoveButton({ offer }: { offer: Offer }) {
     <button
       type="button"
       class="icon-button picker__remove"
-      aria-label={`Remove ${offer.name}`}
-      title={`Remove ${offer.name} from this browser`}
+      aria-label={t('Remove {name}', { name: offer.name })}
+      title={t('Remove {name} from this browser', { name: offer.name })}
       onClick={() => void remove(offer)}
     >
       <RemoveIcon />
@@ -260,9 +262,9 @@ function Arriving() {
   return (
     <div class="picker__progress">
       {now === null || now.done === null ? (
-        <progress class="thin" aria-label={now?.step ?? 'Starting'} />
+        <progress class="thin" aria-label={told(now?.step ?? 'Starting')} />
       ) : (
-        <progress class="thin" aria-label={now.step} value={now.done} max={now.total} />
+        <progress class="thin" aria-label={told(now.step)} value={now.done} max={now.total} />
       )}
       <span class="quiet number">{now?.detail ?? ''}</span>
       <button type="button" class="link" onClick={cancelLoad}>
@@ -310,7 +312,7 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
           {known === null ? (
             <button type="button" class="picker__item" disabled={asking !== null} onClick={ask}>
               <span class="picker__language">{words}</span>
-              <span class="picker__model quiet">{asking === null ? 'Ask huggingface.co for size and licence' : 'Asking …'}</span>
+              <span class="picker__model quiet">{asking === null ? t('Ask huggingface.co for size and licence') : t('Asking …')}</span>
             </button>
           ) : (
             <button type="button" class="picker__item" onClick={() => take(known)}>
@@ -329,12 +331,12 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
 
 /** `opus-mt-en-fr · 76.4 MB · apache-2.0` */
 function describe({ name, bytes, licence }: Offer, withName = true): string {
-  const size = bytes === null ? 'size unknown' : megabytes(bytes);
+  const size = bytes === null ? t('size unknown') : megabytes(bytes);
   return [...(withName ? [name] : []), size, ...(licence === null ? [] : [licence])].join(' · ');
 }
 
 function describeRow({ offer, via }: Row): string {
-  return via === null ? describe(offer) : `through English: ${via.name}, then ${offer.name}`;
+  return via === null ? describe(offer) : t('through English: {first}, then {second}', { first: via.name, second: offer.name });
 }
 
 function sorted(rows: readonly Row[]): Row[] {

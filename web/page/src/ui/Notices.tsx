@@ -13,7 +13,7 @@ export function Notices() {
           key={notice.about}
         >
           <div class="notice__words">
-            <p>{notice.title}</p>
+            <p>{told(notice.title)}</p>
             {notice.advice !== undefined && <p class="quiet">{told(notice.advice)}</p>}
           </div>
           {notice.actions !== undefined && notice.actions.length > 0 && (

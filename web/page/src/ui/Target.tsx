@@ -68,9 +68,9 @@ function Status() {
           {modelName(next.choice)}: {arriving.detail || told(arriving.step)}
         </span>
         {arriving.done === null ? (
-          <progress class="thin" aria-label={arriving.step} />
+          <progress class="thin" aria-label={told(arriving.step)} />
         ) : (
-          <progress class="thin" aria-label={arriving.step} value={arriving.done} max={arriving.total} />
+          <progress class="thin" aria-label={told(arriving.step)} value={arriving.done} max={arriving.total} />
         )}
         <button type="button" class="link" onClick={cancelLoad}>
           {t('Stop')}
