@@ -1,58 +1,24 @@
 //! Damaged files of Firefox's translation models: each is read, or refused with an error, within bounded memory.
-#![allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use wordloom::Model;
 use wordloom::model::checkpoint::Checkpoint;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::{Shortlist, ShortlistVocabularies};
 
-/// Counts the bytes in use, and the most since the last [`Peak::restart`].
-struct Peak;
+use mutants::mutants;
 
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-impl Peak {
-    fn restart() -> usize {
-        let now = IN_USE.load(Ordering::Relaxed);
-        MOST.store(now, Ordering::Relaxed);
-        now
-    }
-}
-
-// SAFETY: every call is forwarded to the system's allocator.
-unsafe impl GlobalAlloc for Peak {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+#[path = "common/mutants.rs"]
+mod mutants;
 
 #[global_allocator]
-static ALLOCATOR: Peak = Peak;
+static ALLOCATOR: mutants::Peak = mutants::Peak;
 
-/// Bytes that a reader may use, besides twice the file.
-const MEMORY: usize = 100 << 20;
 const WEIGHTS: &str = "model.ende.intgemm.alphas.bin";
 const LEX: &str = "lex.50.50.ende.s2t.bin";
 
@@ -65,57 +31,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
-}
-
-/// Damages a file in one to four places; most of them in the first `head` bytes.
-fn damage(bytes: &mut Vec<u8>, head: usize, random: &mut ChaCha8Rng) {
-    for _ in 0..[1, 1, 2, 4][random.next_u32() as usize % 4] {
-        if bytes.is_empty() {
-            return;
-        }
-        let mut below = |end: usize| random.next_u64() as usize % end.max(1);
-        let reach = if below(4) == 0 { bytes.len() } else { head.min(bytes.len()) };
-        let at = below(reach);
-        match below(8) {
-            0 | 1 => bytes[at] ^= 1 << below(8),
-            2 => bytes[at] = below(256) as u8,
-            3 | 4 => {
-                let (at, len) = (at & !7, bytes.len() as u64);
-                let extremes =
-                    [0, 1, u64::MAX, 1 << 31, 1 << 63, len, len - 1, len + 1, 1 << 32, below(1 << 20) as u64];
-                let word = extremes[below(extremes.len())].to_le_bytes();
-                let end = bytes.len().min(at + 8);
-                bytes[at..end].copy_from_slice(&word[..end - at]);
-            }
-            5 => bytes.truncate(at),
-            6 => {
-                let more = vec![below(256) as u8; below(600)];
-                bytes.splice(at..at, more);
-            }
-            _ => {
-                let end = bytes.len().min(at + below(300));
-                bytes.drain(at..end);
-            }
-        }
-    }
-}
-
-/// Reads `count` damaged copies of a file, and checks memory and, if `timed`, time. Returns how many were accepted.
-fn mutants(good: &[u8], head: usize, count: u64, timed: bool, read: impl Fn(Vec<u8>) -> bool) -> u64 {
-    assert!(read(good.to_vec()), "the file itself");
-    let mut accepted = 0;
-    for seed in 0..count {
-        let mut bytes = good.to_vec();
-        damage(&mut bytes, head, &mut ChaCha8Rng::seed_from_u64(seed));
-        let limit = Peak::restart() + MEMORY + 2 * bytes.len();
-        let started = Instant::now();
-        let read = catch_unwind(AssertUnwindSafe(|| read(bytes)));
-        accepted += u64::from(read.unwrap_or_else(|_| panic!("mutant {seed} panics")));
-        let most = MOST.load(Ordering::Relaxed);
-        assert!(most <= limit, "mutant {seed} uses {most} bytes; at most {limit} are allowed");
-        assert!(!timed || started.elapsed() < Duration::from_secs(5), "mutant {seed} takes longer than 5 s");
-    }
-    accepted
 }
 
 /// Opens a student whose weights are `bytes`, and reads every tensor.

@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod checks;
 mod chromium;
+mod fuzz;
 mod licences;
 mod node;
 mod process;
@@ -48,6 +49,9 @@ Commands:
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
                   far as something has changed; say their sizes, and fail if they are too large
   web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
+  fuzz            Fuzz every reader of files for an hour, or as long as --seconds of each say;
+                  needs a nightly compiler and cargo-fuzz
+  fuzz TARGET     One of them: a file of fuzz/targets
   licences        Write licences/licences.txt, the licences of everything that is part of a
                   program or package, and target/sbom, lists of it (CycloneDX); after a change
                   of dependencies
@@ -64,6 +68,7 @@ enum Task {
     Test(Tier),
     Bench { check: bool },
     Web { serve: bool },
+    Fuzz { target: Option<String>, seconds: u64 },
     Licences,
 }
 
@@ -90,6 +95,10 @@ fn main() -> ExitCode {
         Task::Web { serve } => {
             web::run(serve).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
         }
+        Task::Fuzz { target, seconds } => {
+            let run = fuzz::run(target.as_deref(), seconds);
+            run.inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
+        }
         Task::Licences => licences::run().inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok(),
     };
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -99,9 +108,13 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut words = Vec::new();
     let mut option = None;
+    let mut seconds = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Task::Help),
+            Long("seconds") if words.first().is_some_and(|word| word == "fuzz") => {
+                seconds = Some(parser.value()?.parse()?);
+            }
             Long(name) if option.is_none() && !words.is_empty() => option = Some(name.to_owned()),
             Value(word) if words.len() < 2 => words.push(word.string()?),
             other => return Err(other.unexpected()),
@@ -118,12 +131,18 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
         (["web"], None) => Ok(Task::Web { serve: false }),
+        (["fuzz"], None) => Ok(fuzzing(None, seconds)),
+        (["fuzz", target], None) => Ok(fuzzing(Some(target), seconds)),
         (["licences"], None) => Ok(Task::Licences),
         (["web"], Some("serve")) => Ok(Task::Web { serve: true }),
         ([], _) => Err("a command is missing".into()),
         (words, None) => Err(format!("there is no command {:?}", words.join(" ")).into()),
         (words, Some(option)) => Err(format!("{:?} has no option --{option}", words.join(" ")).into()),
     }
+}
+
+fn fuzzing(target: Option<&str>, seconds: Option<u64>) -> Task {
+    Task::Fuzz { target: target.map(str::to_owned), seconds: seconds.unwrap_or(fuzz::SECONDS) }
 }
 
 /// Changes to the repository's root, from any folder in it.
@@ -151,6 +170,10 @@ mod tests {
         assert_eq!(parsed("bench --check"), Ok(Task::Bench { check: true }));
         assert_eq!(parsed("web"), Ok(Task::Web { serve: false }));
         assert_eq!(parsed("licences"), Ok(Task::Licences));
+        let fuzz =
+            |target: Option<&str>, seconds| Ok(Task::Fuzz { target: target.map(str::to_owned), seconds });
+        assert_eq!(parsed("fuzz"), fuzz(None, super::fuzz::SECONDS));
+        assert_eq!(parsed("fuzz trace --seconds 60"), fuzz(Some("trace"), 60));
         assert_eq!(parsed("web --serve"), Ok(Task::Web { serve: true }));
     }
 
@@ -163,6 +186,8 @@ mod tests {
             ("test extra", "extra"),
             ("test unit device", "device"),
             ("web --check", "--check"),
+            ("web --seconds 3", "seconds"),
+            ("fuzz --seconds soon", "soon"),
             ("test --serve", "--serve"),
             ("--verbose test", "--verbose"),
         ] {

@@ -1,0 +1,9 @@
+//! `readers::tokenizer_json`
+
+#![no_main]
+
+#[path = "../readers.rs"]
+#[allow(dead_code)]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| _ = readers::tokenizer_json(bytes));
