@@ -381,6 +381,7 @@ impl App {
                 self.notify(format!("The check could not be finished: {error}"), true);
             }
             News::Explored { number, answer } => self.viewer.set_search(number, answer),
+            News::Explained { number, answer } => self.viewer.set_explanation(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
                 *shown = Shown::Nothing;
                 if number == 0 {
@@ -469,6 +470,9 @@ impl App {
         }
         if let Some(switching) = requests.switched {
             self.switch(switching);
+        }
+        if let Some(inquiry) = requests.explain {
+            self.engine.explain(inquiry);
         }
         if let Some(Question { number, source_ids, prefix }) = requests.search {
             let options = self.translation.options();

@@ -11,6 +11,7 @@ use wordloom::translate::GlossaryFile;
 use wordloom_hub::Language;
 
 use super::document::Order;
+use crate::viewer::Inquiry;
 
 /// The folder of a model; `None` is the built-in one.
 pub type Place = Option<PathBuf>;
@@ -63,6 +64,8 @@ pub enum Command {
     Switch(Switches),
     Translate(Box<Request>),
     Explore(Box<Exploration>),
+    /// Says every number of one attention.
+    Explain(Box<Inquiry>),
     /// Translates a document, besides what is typed.
     Document(Box<Order>),
     /// Compares the GPU with the CPU.
@@ -78,6 +81,7 @@ pub struct Pending {
     pub switch: Option<Switches>,
     pub translate: Option<Box<Request>>,
     pub explore: Option<Box<Exploration>>,
+    pub explain: Option<Box<Inquiry>>,
     pub document: Option<Box<Order>>,
     pub check: bool,
 }
@@ -109,16 +113,22 @@ impl Pending {
                 };
             }
             Command::Mute(heads) => {
-                (self.mute, self.translate, self.explore) = (Some(heads), None, None);
+                (self.mute, self.translate) = (Some(heads), None);
+                (self.explore, self.explain) = (None, None);
             }
             Command::Swap(choice) => {
-                (self.swap, self.translate, self.explore) = (Some(choice), None, None);
+                (self.swap, self.translate) = (Some(choice), None);
+                (self.explore, self.explain) = (None, None);
             }
             Command::Switch(switches) => {
-                (self.switch, self.translate, self.explore) = (Some(switches), None, None);
+                (self.switch, self.translate) = (Some(switches), None);
+                (self.explore, self.explain) = (None, None);
             }
-            Command::Translate(request) => (self.translate, self.explore) = (Some(request), None),
+            Command::Translate(request) => {
+                (self.translate, self.explore, self.explain) = (Some(request), None, None);
+            }
             Command::Explore(exploration) => self.explore = Some(exploration),
+            Command::Explain(inquiry) => self.explain = Some(inquiry),
             Command::Document(order) => self.document = Some(order),
             Command::Check => self.check = true,
         }

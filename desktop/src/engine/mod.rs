@@ -16,10 +16,12 @@ use std::time::Duration;
 
 use eframe::egui::Context;
 use wordloom::Device;
+use wordloom::explain::Explanation;
 use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::{HeadName, Trace, TracedSearch};
 use wordloom::transformer::Cancel;
 
+use crate::viewer::Inquiry;
 use commands::Command;
 pub use commands::{Exploration, Place, Request, Way};
 pub use document::Order;
@@ -53,6 +55,8 @@ pub enum News {
     Traced { number: u64, trace: Arc<Trace> },
     /// The search of a sentence, or an error.
     Explored { number: u64, answer: Result<Box<Explored>, String> },
+    /// Every number of one attention, or an error.
+    Explained { number: u64, answer: Result<Box<Explanation>, String> },
     /// A failure that the user should see.
     Failed { number: u64, error: String },
     /// An event of the document.
@@ -185,6 +189,11 @@ impl Engine {
         self.send(Command::Explore(Box::new(exploration)));
     }
 
+    /// Says every number of one attention.
+    pub fn explain(&self, inquiry: Inquiry) {
+        self.send(Command::Explain(Box::new(inquiry)));
+    }
+
     /// Translates a document beside what is typed. Another model, or a change of it, ends that. Cancels the previous document.
     pub fn translate_document(&mut self, mut order: Order) {
         self.of_document.cancel();
@@ -242,6 +251,7 @@ mod tests {
     use std::time::Instant;
 
     use wordloom::decode::Fate;
+    use wordloom::explain::StepKind;
     use wordloom::translate::GlossaryFile;
     use wordloom::{DeviceChoice, TranslateOptions};
 
@@ -312,6 +322,27 @@ mod tests {
         for text in forced.texts.values() {
             assert!(text.starts_with(words.trim()), "{text:?} after {words:?}");
         }
+    }
+
+    #[test]
+    fn every_number_of_an_attention_is_there() {
+        let mut engine = started();
+        let trace = translated(&mut engine, 1);
+        let explain = |head: &str, query| {
+            let head = head.parse().expect("a head");
+            engine.explain(Inquiry { number: 7, trace: trace.clone(), sentence: 0, head, query });
+            wait_for(&engine, |news| match news {
+                News::Explained { number: 7, answer } => Some(answer),
+                _ => None,
+            })
+        };
+        let explanation = explain("cross.1.3", 2).expect("an explanation");
+        let sentence = &trace.sentences[0];
+        assert_eq!(explanation.keys.len(), sentence.source_tokens.len());
+        let weights = explanation.numbers(StepKind::Softmax, "weights").expect("weights");
+        assert!((weights.values.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{weights:?}");
+        let error = explain("cross.9.0", 0).expect_err("no such layer");
+        assert!(error.contains("cross.9.0"), "{error}");
     }
 
     #[test]

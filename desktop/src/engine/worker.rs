@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use wordloom::check::{self, Report};
 use wordloom::decode::{ConstraintMode, Fate};
+use wordloom::explain::Explanation;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
@@ -20,6 +21,7 @@ use super::commands::{Command, Exploration, Pending, Place, Request, Way};
 use super::document::{Order, Work};
 use super::residents::Residents;
 use super::{Checked, DocumentNews, Explored, MEMORY, News, Opened, Translated};
+use crate::viewer::Inquiry;
 
 pub struct Worker {
     pub device: Device,
@@ -171,6 +173,9 @@ impl Worker {
         }
         if let Some(exploration) = pending.explore {
             self.explore(&exploration);
+        }
+        if let Some(inquiry) = pending.explain {
+            self.explain(&inquiry);
         }
         if let Some(order) = pending.document {
             self.begin(*order);
@@ -434,6 +439,15 @@ impl Worker {
             Err(error) => Err(error.to_string()),
         };
         (self.tell)(News::Explored { number: exploration.number, answer });
+    }
+
+    fn explain(&self, inquiry: &Inquiry) {
+        let Some((_, Loaded { translator, .. })) = self.in_use() else { return };
+        let Inquiry { number, trace, sentence, head, query } = inquiry;
+        let Some(sentence) = trace.sentences.get(*sentence) else { return };
+        let found = pollster::block_on(Explanation::of_sentence(translator, sentence, *head, *query));
+        let answer = found.map(Box::new).map_err(|error| error.to_string());
+        (self.tell)(News::Explained { number: *number, answer });
     }
 }
 

@@ -69,6 +69,7 @@ impl Viewer {
             for (place, name, explained) in [
                 (Place::All, "All heads", "Layers go down, heads go right"),
                 (Place::Numbers, "Numbers", "What stands out in each head"),
+                (Place::Microscope, "Microscope", "Every number of one attention, in the order of the paper"),
                 (Place::Search, "Search", "What the search looked at, and why a translation won"),
             ] {
                 let tab = ui.selectable_label(self.place == place, name);
@@ -98,7 +99,7 @@ impl Viewer {
                     self.canvas.reset();
                 }
             }
-            if self.place == Place::Numbers {
+            if let Place::Numbers | Place::Microscope = self.place {
                 return; // no colours there
             }
             ui.separator();
@@ -141,7 +142,7 @@ impl Viewer {
         let layer = match self.place {
             Place::One(head) => Some(head.layer),
             Place::All => None,
-            Place::Numbers | Place::Search => return None,
+            Place::Numbers | Place::Search | Place::Microscope => return None,
         };
         let asks = self.kind == AttentionKind::Encoder && self.can_ask();
         asks.then(|| ui.horizontal(|ui| muting.swapping.show(ui, layer)).inner).flatten()

@@ -7,11 +7,13 @@
 //! | `canvas`, `axes`, `sentence`, `play` | the picture, its labels, its texts, its playback |
 //! | `numbers` | the table of all heads |
 //! | `search` | the tree of a search, and its ranking |
+//! | `microscope` | every number of one attention |
 
 mod axes;
 mod canvas;
 mod choices;
 mod maps;
+mod microscope;
 mod numbers;
 mod play;
 mod search;
@@ -22,6 +24,7 @@ mod tests;
 use std::sync::Arc;
 
 use eframe::egui::{RichText, Ui};
+use wordloom::explain::Explanation;
 use wordloom::heatmap::{Cell, ColourMap, Scale};
 use wordloom::trace::{AttentionKind, HeadName, Trace};
 
@@ -32,6 +35,8 @@ use crate::muting::Muting;
 use crate::swapping::Swapping;
 use crate::switching::Switching;
 use canvas::Canvas;
+pub use microscope::Inquiry;
+use microscope::Microscope;
 use numbers::Numbers;
 use play::Play;
 pub use search::Question;
@@ -53,6 +58,7 @@ pub struct Viewer {
     play: Play,
     numbers: Numbers,
     search: Search,
+    microscope: Microscope,
     /// Whether the viewer is in a scrolling area, which has no height to fill.
     pub scrolls: bool,
     /// The cell under the pointer in the previous frame, for the line above the picture.
@@ -65,6 +71,7 @@ enum Place {
     One(Head),
     Numbers,
     Search,
+    Microscope,
 }
 
 /// Requests of the viewer for the engine.
@@ -72,6 +79,8 @@ enum Place {
 pub struct Requests {
     /// A search to run.
     pub search: Option<Question>,
+    /// An attention to explain.
+    pub explain: Option<Inquiry>,
     /// The exact set of heads to mute.
     pub muted: Option<Vec<HeadName>>,
     /// The exact set of layers to swap.
@@ -95,6 +104,7 @@ impl Viewer {
             play: Play::default(),
             numbers: Numbers::default(),
             search: Search::default(),
+            microscope: Microscope::default(),
             scrolls: false,
             at: None,
         }
@@ -112,17 +122,24 @@ impl Viewer {
     /// Marks the live trace as out of date, because its model was replaced or changed.
     pub fn set_out_of_date(&mut self) {
         self.answers = false;
+        self.microscope.forget();
     }
 
     /// Forgets forced beginnings, because another model has other tokens.
     pub fn forget_model(&mut self) {
         self.answers = false;
+        self.microscope.forget();
         self.search.forget();
     }
 
     /// The answer to a [`Question`].
     pub fn set_search(&mut self, number: u64, answer: Result<Box<Explored>, String>) {
         self.search.set(number, answer);
+    }
+
+    /// The answer to an [`Inquiry`].
+    pub fn set_explanation(&mut self, number: u64, answer: Result<Box<Explanation>, String>) {
+        self.microscope.set(number, answer);
     }
 
     /// Shows a trace from a file.
@@ -149,7 +166,11 @@ impl Viewer {
 
     /// The heading of the current tab.
     pub fn heading(&self) -> &'static str {
-        if self.place == Place::Search { "Search" } else { "Attention" }
+        match self.place {
+            Place::Search => "Search",
+            Place::Microscope => "Microscope",
+            _ => "Attention",
+        }
     }
 
     fn trace(&self) -> Option<Arc<Trace>> {
@@ -196,6 +217,10 @@ impl Viewer {
                 let (sentence, live, asks) = (self.sentence, !self.shows_file(), self.can_ask());
                 let shown = Shown { trace: &trace, sentence, live, asks, scrolls: self.scrolls };
                 requests.search = self.search.show(ui, &shown, files);
+            }
+            Place::Microscope => {
+                let (sentence, how) = (self.sentence, (self.can_ask(), self.scrolls));
+                requests.explain = self.microscope.show(ui, (&trace, sentence), self.kind, how);
             }
             Place::Numbers => {
                 if let Some(head) = self.numbers.show(ui, self.kind) {

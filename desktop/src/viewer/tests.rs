@@ -61,19 +61,21 @@ struct Shown {
     /// All requested searches.
     questions: Vec<Question>,
     muted: Vec<Vec<HeadName>>,
+    inquiries: Vec<Inquiry>,
 }
 
 fn shown_by(viewer: Viewer) -> Harness<'static, Shown> {
     let window = Context::default();
     let gallery = Gallery::open(&Device::Cpu, window.clone()).expect("a thread");
     let files = Files::new(window);
-    let (muting, questions, muted) = Default::default();
-    let shown = Shown { viewer, gallery, files, muting, questions, muted };
+    let (muting, questions, muted, inquiries) = Default::default();
+    let shown = Shown { viewer, gallery, files, muting, questions, muted, inquiries };
     Harness::builder().with_size(Vec2::new(900.0, 700.0)).build_ui_state(
         |ui, shown| {
             let requests = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
             shown.questions.extend(requests.search);
             shown.muted.extend(requests.muted);
+            shown.inquiries.extend(requests.explain);
         },
         shown,
     )
@@ -123,6 +125,43 @@ fn four_hundred_tokens() -> [Duration; 2] {
     let viewer = &harness.state().viewer;
     assert!(viewer.place == Place::One(Head { layer: 0, head: Some(0) }), "Enter opens the marked head");
     [overview, until_painted(&mut harness)]
+}
+
+#[test]
+fn the_microscope_asks_once_for_what_is_chosen() {
+    let mut harness = live(trace(6));
+    harness.get_by_label("Microscope").click();
+    harness.run();
+    harness.run();
+    let asked = |harness: &Harness<'_, Shown>| -> Vec<(String, usize)> {
+        let inquiries = harness.state().inquiries.iter();
+        inquiries.map(|one| (one.head.to_string(), one.query)).collect()
+    };
+    assert_eq!(asked(&harness), [("cross.0.0".to_owned(), 0)]);
+    let label = harness.state().viewer.live.as_ref().unwrap().sentences[0].query_labels(AttentionKind::Cross)
+        [2]
+    .clone();
+    harness.get_all_by_label(&label).last().unwrap().click();
+    harness.run();
+    assert_eq!(asked(&harness)[1].1, 2);
+    // an answer to the first question comes too late
+    let late = harness.state().inquiries[0].number;
+    harness.state_mut().viewer.set_explanation(late, Err("late".into()));
+    harness.run();
+    assert!(harness.query_by_label("late").is_none());
+    let now = harness.state().inquiries[1].number;
+    harness.state_mut().viewer.set_explanation(now, Err("the layer has no matrix".into()));
+    harness.run();
+    assert!(harness.query_by_label("the layer has no matrix").is_some());
+}
+
+#[test]
+fn a_trace_from_a_file_has_no_microscope() {
+    let mut harness = shown(trace(6));
+    harness.get_by_label("Microscope").click();
+    harness.run();
+    assert!(harness.state().inquiries.is_empty());
+    assert!(harness.query_by_label_contains("The numbers come from the model").is_some());
 }
 
 #[test]
