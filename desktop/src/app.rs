@@ -264,7 +264,9 @@ impl App {
         if self.lacks {
             return self.notify("No model here translates these languages.".into(), true);
         }
-        self.translation.document.begin(&path);
+        if let Some(given_up) = self.translation.document.begin(&path) {
+            self.notify(given_up, false);
+        }
         let glossary = self.translation.terms.glossary();
         self.engine.translate_document(engine::Order { path, options: self.translation.options(), glossary });
     }

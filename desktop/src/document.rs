@@ -36,9 +36,17 @@ pub enum DocumentAction {
 }
 
 impl Document {
-    pub fn begin(&mut self, path: &Path) {
+    /// Begins with a document. Returns what to say of one that is given up for it.
+    pub fn begin(&mut self, path: &Path) -> Option<String> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let given_up = match self {
+            Self::Translating { name: before, .. } => {
+                Some(format!("{} is translated instead of {}.", shortened(&name, 60), shortened(before, 60)))
+            }
+            Self::None | Self::Translated { .. } => None,
+        };
         *self = Self::Translating { name, fraction: 0.0 };
+        given_up
     }
 
     pub fn reach(&mut self, reached: f32) {
