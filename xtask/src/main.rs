@@ -1,6 +1,7 @@
 //! Developer commands, run as `cargo xtask COMMAND`.
 
 mod apt;
+mod arm;
 mod bench;
 mod browser;
 mod checks;
@@ -44,6 +45,7 @@ Commands:
   test device     Tests of the CPU runner and of a GPU adapter, of the commands and the window
   test web        Tests in Chromium: kernels and models, the npm package, the page
   test python     Tests of the Python package
+  test arm        Tests of the CPU runner on an emulated 64-bit ARM; not part of `test`
   bench           Measure the default model (`wordloom bench`)
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
@@ -128,6 +130,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["test", "device"], None) => Ok(Task::Test(Tier::Device)),
         (["test", "web"], None) => Ok(Task::Test(Tier::Web)),
         (["test", "python"], None) => Ok(Task::Test(Tier::Python)),
+        (["test", "arm"], None) => Ok(Task::Test(Tier::Arm)),
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
         (["web"], None) => Ok(Task::Web { serve: false }),

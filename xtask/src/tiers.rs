@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::checks::{self, Check};
 use crate::process::cargo;
-use crate::{browser, python, setup, wasm, web};
+use crate::{arm, browser, python, setup, wasm, web};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tier {
@@ -16,7 +16,9 @@ pub enum Tier {
     Web,
     /// The Python package.
     Python,
-    /// Those four, and format, lints, documentation, features, dependencies and spelling.
+    /// The CPU runner on an emulated ARM processor. No other tier has it.
+    Arm,
+    /// Unit, device, web and Python, and format, lints, documentation, features, dependencies and spelling.
     All,
 }
 
@@ -45,7 +47,11 @@ const FEATURES: &[&str] = &["", "check", "embedded-model", "tokenizers", "traini
 ///
 /// What setup could not install is only mentioned: the checks decide whether it was needed.
 pub fn run(tier: Tier) -> bool {
-    let mut missing = if tier == Tier::Unit { Vec::new() } else { setup::run() };
+    let mut missing = match tier {
+        Tier::Unit => Vec::new(),
+        Tier::Arm => arm::set_up(),
+        _ => setup::run(),
+    };
     let mut checks = checks(tier);
     for (check, advice) in tools().into_iter().filter(|_| tier == Tier::All) {
         match check.program_is_found() {
@@ -73,6 +79,7 @@ fn checks(tier: Tier) -> Vec<Check> {
             std::iter::once(program).chain(in_browsers()).collect()
         }
         Tier::Python => python::checks().into(),
+        Tier::Arm => arm::checks().into(),
         Tier::All => {
             let mut docs = words("doc --no-deps --locked --package wordloom");
             docs.env("RUSTDOCFLAGS", "-D warnings");
