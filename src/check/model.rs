@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::report::{Outcome, Report, RunLine};
 use super::{CheckError, set};
-use crate::decode::DecodeOptions;
+use crate::decode::{Columns, DecodeOptions};
 use crate::device::Device;
 use crate::gpu::{Gpu, GpuError};
-use crate::kernels::{AdapterClass, Kernel, PassedOver, bans, edits, search};
+use crate::kernels::{AdapterClass, Kernel, PassedOver, bans, column_tokens, edits, search};
 use crate::model::files::ModelFiles;
 use crate::model::{Model, ModelError};
 use crate::transformer::{GenerateError, GenerateOptions, GenerateRequest, Transformer};
@@ -37,17 +37,20 @@ struct Search {
     repetition_penalty: f32,
     /// Whether single tokens and a phrase are banned.
     bans: bool,
+    /// Whether only some tokens can be said, as with a lexical shortlist.
+    shortlist: bool,
     /// Kernels that this search is the first to launch, of the class of software and of hardware.
     kernels: [&'static [&'static Kernel]; 2],
 }
 
-static SEARCHES: [Search; 4] = [
+static SEARCHES: [Search; 5] = [
     Search {
         name: "greedy search",
         beams: 1,
         no_repeat_ngram_size: 0,
         repetition_penalty: 1.0,
         bans: false,
+        shortlist: false,
         kernels: [&[&search::GREEDY_STEP], &[&search::GREEDY_STEP_WORKGROUP]],
     },
     Search {
@@ -56,6 +59,7 @@ static SEARCHES: [Search; 4] = [
         no_repeat_ngram_size: 0,
         repetition_penalty: 1.0,
         bans: false,
+        shortlist: false,
         kernels: [&[&search::BEAM_STEP, &search::REORDER_SLOTS]; 2],
     },
     Search {
@@ -64,6 +68,7 @@ static SEARCHES: [Search; 4] = [
         no_repeat_ngram_size: 2,
         repetition_penalty: 1.0,
         bans: true,
+        shortlist: false,
         kernels: [&[&bans::RESET_BANS, &bans::BAN_REPEATS]; 2],
     },
     Search {
@@ -72,7 +77,17 @@ static SEARCHES: [Search; 4] = [
         no_repeat_ngram_size: 0,
         repetition_penalty: 1.3,
         bans: false,
+        shortlist: false,
         kernels: [&[&edits::PENALIZE_REPEATS]; 2],
+    },
+    Search {
+        name: "greedy search over a shortlist",
+        beams: 1,
+        no_repeat_ngram_size: 0,
+        repetition_penalty: 1.0,
+        bans: false,
+        shortlist: true,
+        kernels: [&[&column_tokens::COLUMN_TOKENS]; 2],
     },
 ];
 
@@ -149,6 +164,7 @@ fn options(search: &Search) -> DecodeOptions {
         } else {
             vec![vec![644]]
         },
+        columns: if search.shortlist { Columns::Only((0..645).step_by(3).collect()) } else { Columns::Auto },
         ..DecodeOptions::new(644, 0, 644)
     }
 }

@@ -7,7 +7,7 @@ use super::{CheckError, unasked};
 use crate::answers::Answer;
 use crate::device::Device;
 use crate::gpu::{Gpu, GpuError};
-use crate::kernels::{PassedOver, bans, edits, heatmap, map_blocks, search};
+use crate::kernels::{PassedOver, bans, column_tokens, edits, heatmap, map_blocks, search};
 use crate::train::{Lesson, LessonOptions, TrainError};
 
 const STEPS: usize = 4;
@@ -40,6 +40,7 @@ pub(super) async fn check(
             bans::RESET_BANS.name,
             bans::BAN_REPEATS.name,
             edits::PENALIZE_REPEATS.name,
+            column_tokens::COLUMN_TOKENS.name,
             heatmap::HEATMAP.name,
             heatmap::MAP_MAXIMA.name,
             heatmap::ROW_MAXIMA.name,
