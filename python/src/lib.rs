@@ -5,6 +5,7 @@
 //! | `engine` | a model on a device |
 //! | `translate`, `arrow`, `generate`, `score`, `forward`, `attention` | its calls |
 //! | `evaluate` | BLEU, chrF, ROUGE |
+//! | `check` | the check of a GPU |
 //! | `strings`, `capsules` | values that come from Python: text, Arrow arrays |
 //! | `run` | work without the interpreter's lock, which Ctrl-C stops |
 //! | `errors` | exceptions, named after the library's errors |
@@ -14,6 +15,7 @@
 mod arrow;
 mod attention;
 mod capsules;
+mod check;
 mod engine;
 mod errors;
 mod evaluate;
@@ -32,6 +34,8 @@ mod _native {
     use super::arrow::{ArrowArray, ArrowTable};
     #[pymodule_export]
     use super::attention::Attention;
+    #[pymodule_export]
+    use super::check::check_device;
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]

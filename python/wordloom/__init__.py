@@ -10,6 +10,7 @@ and of transformers.
 """
 
 from ._attention import Attention, SentenceAttention
+from ._check import DeviceCheck, check
 from ._native import (
     ArrowArray,
     ArrowError,
@@ -39,6 +40,7 @@ __all__ = [
     "ArrowTable",
     "Attention",
     "Cancelled",
+    "DeviceCheck",
     "EvaluateError",
     "ForwardError",
     "GenerateError",
@@ -60,6 +62,7 @@ __all__ = [
     "WordloomError",
     "__version__",
     "align",
+    "check",
     "evaluate",
     "licences",
     "pipeline",
