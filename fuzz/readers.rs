@@ -1,12 +1,12 @@
 //! Readers of files that come from anywhere, each as a function of bytes: it says whether the file was accepted, and fails if
 //! what was accepted cannot be used. Fuzz targets and `tests/reader_mutants.rs` share them.
 
-use wordloom::Model;
 use wordloom::heatmap::{View, paint};
 use wordloom::model::files::ModelFiles;
 use wordloom::text::{SentencePiece, Tokenizer, TokenizerClass, TokenizerFiles};
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 use wordloom::translate::GlossaryFile;
+use wordloom::{Model, ModelError};
 
 /// Text with what tokenizers do not like.
 const TEXT: &str = "Hello, <s> Ｗörld\u{301}! \u{0}서울 \u{fffd}👩‍👩‍👧 ﷺ";
@@ -25,7 +25,10 @@ pub fn folder(files: Vec<(String, Vec<u8>)>) -> bool {
             let _ = model.checkpoint().read(name, &mut values);
         }
     }
-    let Ok(tokenizer) = model.tokenizer() else { return false };
+    let tokenizer = match model.tokenizer() {
+        Ok(tokenizer) => tokenizer,
+        Err(error) => return matches!(error, ModelError::NoTokenizer { .. }),
+    };
     let vocabulary = model.config().source_vocabulary;
     match tokenizer.encode(TEXT) {
         Ok(ids) => {

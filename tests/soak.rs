@@ -102,9 +102,14 @@ impl Soak {
         });
         match result {
             Ok(translations) => {
+                let muted = self.muted;
                 for (&text, translation) in which.iter().zip(&translations) {
                     let got = ids(translation);
-                    assert_eq!(&got, self.alone((text, beams, self.muted)), "text {text}, {beams} beams");
+                    assert_eq!(
+                        &got,
+                        self.alone((text, beams, muted)),
+                        "text {text}, {beams} beams, muted: {muted}"
+                    );
                 }
             }
             Err(TranslateError::Generate(GenerateError::Cancelled)) if wait.is_some() => self.cancelled += 1,

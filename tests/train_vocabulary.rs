@@ -275,12 +275,12 @@ fn a_new_vocabulary_keeps_what_the_model_has_learned() {
     let files = ModelFiles::embedded();
     let old = wordloom::Model::from_files(files.clone()).unwrap();
     let text = "Die Zebrafinken zwitscherten. 동물원에 Zebrafinken! Sie zwitscherten.";
-    let learned = learned([text; 9], &VocabularyOptions::new(320)).unwrap();
+    let learned = learned(texts(&pairs()), &VocabularyOptions::new(700)).unwrap();
     let NewVocabulary { files, kept, means, random } =
         new_vocabulary(&files, &learned, [Some("en"), Some("de")], 7).unwrap();
     let new = wordloom::Model::from_files(ModelFiles::memory("new", files)).unwrap();
-    assert_eq!((new.config().source_vocabulary, new.config().target_vocabulary), (320, 320));
-    assert_eq!((kept + means + random, random >= 250), (320, true), "bytes are new: {random}");
+    assert_eq!((new.config().source_vocabulary, new.config().target_vocabulary), (700, 700));
+    assert_eq!((kept + means + random, random >= 250), (700, true), "bytes are new: {random}");
 
     let (old_tokenizer, new_tokenizer) = (old.tokenizer().unwrap(), new.tokenizer().unwrap());
     let ids = new_tokenizer.encode(text).unwrap();
@@ -290,7 +290,7 @@ fn a_new_vocabulary_keeps_what_the_model_has_learned() {
     let width = old.config().d_model;
     let row = |table: &[f32], id: u32| table[id as usize * width..][..width].to_vec();
     let (mut same, mut mean) = (0, 0);
-    for id in 0..320 {
+    for id in 0..700 {
         let token = new_tokenizer.source_token(id).unwrap().into_owned();
         // the old tokenizer cuts words of text as it cuts pieces
         let Some(word) = token.strip_prefix('\u{2581}').filter(|word| word.is_ascii() && !word.is_empty())
@@ -320,7 +320,7 @@ fn a_new_vocabulary_keeps_what_the_model_has_learned() {
 
 #[test]
 fn models_with_other_vocabularies_are_refused() {
-    let learned = learned(["A short text of few words."; 9], &VocabularyOptions::new(290)).unwrap();
+    let learned = learned(texts(&pairs()), &VocabularyOptions::new(700)).unwrap();
     for model in ["t5_relu_tied", "m2m_100"] {
         let files = ModelFiles::directory(files::data("models").join(model)).unwrap();
         let refused = new_vocabulary(&files, &learned, [None, None], 7).unwrap_err().to_string();

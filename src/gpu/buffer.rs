@@ -82,6 +82,7 @@ impl Gpu {
 
     /// Overwrites part of a buffer from 4-byte word `first` on, before the next submission.
     pub fn write<T: bytemuck::NoUninit>(&self, buffer: &Buffer, first: usize, data: &[T]) {
+        let _turn = self.turn();
         self.queue.write_buffer(&buffer.handle, first as u64 * 4, bytemuck::cast_slice(data));
     }
 
@@ -112,6 +113,7 @@ impl Gpu {
     pub(super) fn uniform_buffer(&self, label: &str, bytes: &[u8]) -> Result<Owned, GpuError> {
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let buffer = self.create(label, bytes.len() as u64, usage)?;
+        let _turn = self.turn();
         self.queue.write_buffer(&buffer, 0, bytes);
         Ok(buffer)
     }

@@ -41,6 +41,9 @@ use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver};
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
+    /// Held by a write and by a submit. wgpu 30 fills a new buffer with zeros at its first submit; if another thread writes to it while that
+    /// submit is prepared, the zeros come after the write.
+    turn: Mutex<()>,
     adapter: Adapter,
     limits: wgpu::Limits,
     class: AdapterClass,
@@ -194,6 +197,7 @@ impl Gpu {
             successor: Mutex::default(),
             device,
             queue,
+            turn: Mutex::new(()),
             adapter,
             limits,
             fault,
@@ -429,7 +433,12 @@ impl Gpu {
         if self.lineage.is_last_submit() {
             self.lose();
         }
+        let _turn = self.turn();
         self.queue.submit(commands)
+    }
+
+    fn turn(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 
     /// Notes that a call showed the loss of the device, which may be reported later.

@@ -83,8 +83,11 @@ pub fn new_vocabulary(
     let config = object(files, CONFIG)?;
     let is_marian = config.get("model_type").and_then(Value::as_str) == Some("marian");
     let shared = config.get("share_encoder_decoder_embeddings").and_then(Value::as_bool).unwrap_or(true);
+    if !is_marian || !shared {
+        return Err(family());
+    }
     let tokenizer = model.tokenizer()?;
-    let old = tokenizer.marian().filter(|_| is_marian && shared).ok_or_else(family)?;
+    let old = tokenizer.marian().ok_or_else(family)?;
     if !std::ptr::eq(old.source_vocabulary(), old.target_vocabulary()) {
         return Err(family());
     }
@@ -119,10 +122,18 @@ fn origin(token: &str, old: &MarianTokenizer) -> Origin {
     if let Some(id) = old.source_vocabulary().id(token) {
         return Origin::Old(vec![id]);
     }
+    if is_byte(token) {
+        return Origin::Random; // it is no text
+    }
     match old.ids_of_piece(token) {
         ids if ids.is_empty() => Origin::Random,
         ids => Origin::Old(ids),
     }
+}
+
+/// Whether a piece stands for a byte: `<0x0A>`.
+fn is_byte(token: &str) -> bool {
+    token.len() == 6 && token.starts_with("<0x") && token.ends_with('>')
 }
 
 /// The weights for new tokens, as a safetensors file in f32.

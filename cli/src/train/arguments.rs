@@ -68,7 +68,7 @@ pub struct Arguments {
     /// Shape: tiny, small, base, or a config.json
     #[arg(long, value_name = "SHAPE", conflicts_with = "model")]
     pub config: Option<String>,
-    /// Tokens of the new vocabulary; with --model, a new one for it
+    /// Tokens of a new vocabulary, also for --model
     #[arg(long, value_name = "N", value_parser = count)]
     pub vocabulary: Option<usize>,
     /// Language of the sources, such as en

@@ -58,20 +58,18 @@ impl Start {
                 notice(&format!("going on from {}, step {}", folder.display(), record.state.steps));
                 let size = if arguments.model.is_some() { FINE_TUNING } else { shape.size() };
                 let start = Self::open(files.clone(), size)?;
-                Ok(Self { resumed: Some((files, record)), ..start })
+                Ok(Self { resumed: Some((files, record)), notes: notes(arguments), ..start })
             }
             (None, Some(model)) => {
                 let files = given(model)?;
-                let mut notes = vec![format!("Training went on from {}.", files.label())];
                 let files = match arguments.vocabulary {
                     None => files,
                     Some(_) => {
                         let vocabulary = vocabulary(arguments, train, augmentation)?;
-                        notes.push(format!("It got a new vocabulary of {} tokens.", vocabulary.size));
                         with_vocabulary(arguments, &files, &vocabulary)?
                     }
                 };
-                Ok(Self { notes, ..Self::open(files, FINE_TUNING)? })
+                Ok(Self { notes: notes(arguments), ..Self::open(files, FINE_TUNING)? })
             }
             (None, None) => Self::make(arguments, &shape, (train, augmentation)),
         }
@@ -126,6 +124,14 @@ impl Start {
         }
         digest.summary().hash
     }
+}
+
+/// What the card says of a model that has learned before.
+fn notes(arguments: &Arguments) -> Vec<String> {
+    let Some(model) = &arguments.model else { return Vec::new() };
+    let mut notes = vec![format!("Training went on from {}.", model.display())];
+    notes.extend(arguments.vocabulary.map(|size| format!("It got a new vocabulary of {size} tokens.")));
+    notes
 }
 
 /// The files of `--model`. The name of the built-in model is `built-in`.
