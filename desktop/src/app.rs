@@ -14,7 +14,7 @@ use wordloom_hub::Hub;
 
 use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
-use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Request, Way};
+use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Opened, Request, Way};
 use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
@@ -315,21 +315,7 @@ impl App {
         let shown = &mut self.translation.shown;
         match news {
             News::Loading(fraction) => self.translation.loading = Some(fraction),
-            News::Ready(opened) => {
-                self.translation.loading = None;
-                self.way = Some(opened.way.clone());
-                let known = |language: &String| opened.languages.contains(language);
-                self.translation.source_language = self.translation.source_language.take().filter(known);
-                self.translation.target_language = self.translation.target_language.take().filter(known);
-                let layers = opened.layers;
-                self.translation.model = *opened;
-                self.viewer.forget_model();
-                self.muting.forget(layers);
-                self.due = Some(Instant::now());
-                if let Some(path) = self.waiting.take() {
-                    self.translate_document(path);
-                }
-            }
+            News::Ready(opened) => self.handle_opened(*opened),
             News::CannotOpen(error) => {
                 self.translation.loading = None;
                 if self.translation.model.name.is_empty()
@@ -374,14 +360,7 @@ impl App {
             News::Traced { number, trace } if number == current => self.viewer.set_live(trace),
             News::Document(news) => self.handle_document(news),
             News::Checking(fraction) => self.translation.check = Check::Running(fraction),
-            News::Checked(Ok(Checked { usable, summary, report })) => {
-                self.translation.check = Check::Finished { report };
-                self.notify(summary, !usable);
-            }
-            News::Checked(Err(error)) => {
-                self.translation.check = Check::Possible;
-                self.notify(format!("The check could not be finished: {error}"), true);
-            }
+            News::Checked(checked) => self.handle_checked(checked),
             News::Explored { number, answer } => self.viewer.set_search(number, answer),
             News::Explained { number, answer } => self.viewer.set_explanation(number, answer),
             News::Failed { number, error } if number == current || number == 0 => {
@@ -397,6 +376,36 @@ impl App {
             | News::Translated { .. }
             | News::Traced { .. }
             | News::Failed { .. } => {}
+        }
+    }
+
+    /// A model is there.
+    fn handle_opened(&mut self, opened: Opened) {
+        self.translation.loading = None;
+        self.way = Some(opened.way.clone());
+        let known = |language: &String| opened.languages.contains(language);
+        self.translation.source_language = self.translation.source_language.take().filter(known);
+        self.translation.target_language = self.translation.target_language.take().filter(known);
+        let layers = opened.layers;
+        self.translation.model = opened;
+        self.viewer.forget_model();
+        self.muting.forget(layers);
+        self.due = Some(Instant::now());
+        if let Some(path) = self.waiting.take() {
+            self.translate_document(path);
+        }
+    }
+
+    fn handle_checked(&mut self, checked: Result<Checked, String>) {
+        match checked {
+            Ok(Checked { usable, summary, report }) => {
+                self.translation.check = Check::Finished { report };
+                self.notify(summary, !usable);
+            }
+            Err(error) => {
+                self.translation.check = Check::Possible;
+                self.notify(format!("The check could not be finished: {error}"), true);
+            }
         }
     }
 

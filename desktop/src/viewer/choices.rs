@@ -69,8 +69,8 @@ impl Viewer {
             for (place, name, explained) in [
                 (Place::All, "All heads", "Layers go down, heads go right"),
                 (Place::Numbers, "Numbers", "What stands out in each head"),
-                (Place::Microscope, "Microscope", "Every number of one attention, in the order of the paper"),
                 (Place::Search, "Search", "What the search looked at, and why a translation won"),
+                (Place::Microscope, "Microscope", "Every number of one attention, in the order of the paper"),
             ] {
                 let tab = ui.selectable_label(self.place == place, name);
                 if tab.on_hover_text(explained).clicked() {

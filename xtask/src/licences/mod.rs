@@ -120,7 +120,8 @@ mod tests {
                 let source = fs::read_to_string(entry.path()).unwrap_or_default();
                 for from in source.split("from '").skip(1) {
                     let from = from.split('\'').next().unwrap_or_default();
-                    let own = ["wordloom", "wordloom/documents", "wordloom/train"].contains(&from);
+                    let own = ["wordloom", "wordloom/check", "wordloom/documents", "wordloom/train"]
+                        .contains(&from);
                     let known = || closure::NPM.iter().any(|name| from.strip_prefix(name).is_some());
                     let is_package = !from.starts_with('.') && !from.starts_with("node:") && !own;
                     assert!(!is_package || known(), "{}: {from}", entry.path().display());
