@@ -9,7 +9,7 @@ def test_every_kernel_is_compared_and_reported():
     found = wordloom.check("gpu")
     assert found.right and found.usable, found.markdown
     assert str(found) in found.markdown and "## Kernels" in found.markdown
-    assert len(found.report["kernels"]) > 100
+    assert len(found.report["kernels"]) > 50
     assert {run["outcome"] for run in found.report["runs"]} == {"right"}
 
 
