@@ -210,6 +210,7 @@ impl MarianTokenizer {
 
     /// The ids that the text of a piece of another vocabulary is cut into, U+2581 for spaces; without unknown parts. Of the
     /// cuts by `source.spm` and `target.spm`, the one with fewer pieces.
+    #[cfg(feature = "training")]
     pub(crate) fn ids_of_piece(&self, piece: &str) -> Vec<u32> {
         let cut = |spm: &SentencePiece| -> Vec<u32> {
             let pieces = spm.pieces_of_normalized(piece).into_iter();

@@ -122,6 +122,7 @@ impl Tokenizer {
     }
 
     /// The tokenizer of a Marian model; `None` for other kinds.
+    #[cfg(feature = "training")]
     pub(crate) fn marian(&self) -> Option<&MarianTokenizer> {
         match &self.kind {
             Kind::Marian(tokenizer) => Some(tokenizer),

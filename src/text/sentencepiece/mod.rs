@@ -116,6 +116,7 @@ impl SentencePiece {
     }
 
     /// The pieces of a text that is normalized already; `<unk>` for unknown parts.
+    #[cfg(feature = "training")]
     pub(crate) fn pieces_of_normalized(&self, normalized: &str) -> Vec<&str> {
         self.tokens(normalized).into_iter().map(|token| &*self.pieces[token.id].text).collect()
     }
