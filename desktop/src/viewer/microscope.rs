@@ -16,6 +16,8 @@ use crate::texts::shortened;
 const MOST_BUTTONS: usize = 60;
 /// Width and height of a strip of values, in points.
 const STRIP: [f32; 2] = [420.0, 14.0];
+/// Width of a strip beside its key, in points.
+const ROW: f32 = 240.0;
 /// Width of a bar, in points.
 const BAR: f32 = 180.0;
 /// Rows of keys that are shown with their values.
@@ -218,7 +220,7 @@ fn show_numbers(ui: &mut Ui, explanation: &Explanation, kind: StepKind, numbers:
             ui.label(name);
             Grid::new((kind as u32, &numbers.name)).show(ui, |ui| {
                 for (key, row) in keys.zip(numbers.values.chunks_exact(width)).take(ROWS) {
-                    strip(ui, &key, row);
+                    strip(ui, &key, row, ROW);
                     ui.label(key);
                     ui.end_row();
                 }
@@ -236,7 +238,8 @@ fn show_numbers(ui: &mut Ui, explanation: &Explanation, kind: StepKind, numbers:
         }
         _ => {
             ui.horizontal_wrapped(|ui| {
-                strip(ui, &name, &numbers.values);
+                let width = STRIP[0].min(ui.available_width().max(ROW));
+                strip(ui, &name, &numbers.values, width);
                 ui.label(name);
             });
         }
@@ -256,8 +259,7 @@ fn show_candidates(ui: &mut Ui, explanation: &Explanation) {
 }
 
 /// A cell for each value: blue below 0, orange above, as strong as the value is large. The pointer reads one.
-fn strip(ui: &mut Ui, name: &str, values: &[f32]) {
-    let width = STRIP[0].min(ui.available_width().max(80.0));
+fn strip(ui: &mut Ui, name: &str, values: &[f32], width: f32) {
     let (room, response) = ui.allocate_exact_size(vec2(width, STRIP[1]), Sense::hover());
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(0.0, f32::min), finite().fold(0.0, f32::max));
