@@ -38,7 +38,7 @@ pub struct NewVocabulary {
     pub kept: usize,
     /// Tokens that begin at the mean of old ones.
     pub means: usize,
-    /// Tokens that begin at random values: those of bytes that the old vocabulary lacks.
+    /// Tokens that begin at random values: bytes that the old vocabulary lacks, and text that it cannot cut.
     pub random: usize,
 }
 
@@ -62,8 +62,10 @@ pub enum NewVocabularyError {
 
 /// Where the values of a new token come from.
 enum Origin {
-    /// Old ids; the mean of their values.
-    Old(Vec<u32>),
+    /// The same token.
+    Kept(u32),
+    /// Old tokens that its text is cut into; the mean of their values.
+    Parts(Vec<u32>),
     Random,
 }
 
@@ -97,8 +99,8 @@ pub fn new_vocabulary(
     let (mut kept, mut means, mut random) = (0, 0, 0);
     for origin in &origins {
         match origin {
-            Origin::Old(ids) if ids.len() == 1 => kept += 1,
-            Origin::Old(_) => means += 1,
+            Origin::Kept(_) => kept += 1,
+            Origin::Parts(_) => means += 1,
             Origin::Random => random += 1,
         }
     }
@@ -120,14 +122,14 @@ pub fn new_vocabulary(
 /// Where a new token's values come from.
 fn origin(token: &str, old: &MarianTokenizer) -> Origin {
     if let Some(id) = old.source_vocabulary().id(token) {
-        return Origin::Old(vec![id]);
+        return Origin::Kept(id);
     }
     if is_byte(token) {
         return Origin::Random; // it is no text
     }
     match old.ids_of_piece(token) {
         ids if ids.is_empty() => Origin::Random,
-        ids => Origin::Old(ids),
+        ids => Origin::Parts(ids),
     }
 }
 
@@ -168,7 +170,11 @@ fn rows(old: &[f32], width: usize, origins: &[Origin], random: &[f32]) -> Vec<f3
     let row = |id: u32| &old[id as usize * width..][..width];
     let mut values = random.to_vec();
     for (new, origin) in values.chunks_exact_mut(width).zip(origins) {
-        let Origin::Old(ids) = origin else { continue };
+        let ids = match origin {
+            Origin::Kept(id) => std::slice::from_ref(id),
+            Origin::Parts(ids) => ids,
+            Origin::Random => continue,
+        };
         for (column, value) in new.iter_mut().enumerate() {
             let sum: f64 = ids.iter().map(|&id| f64::from(row(id)[column])).sum();
             *value = (sum / ids.len() as f64) as f32;

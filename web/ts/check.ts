@@ -9,7 +9,7 @@ export type { DeviceCheck, PassOver } from './check-types.js';
 export { WordloomError, type ErrorKind } from './errors.js';
 
 export interface CheckOptions extends CallOptions {
-  /** `auto` (default): a hardware GPU. `gpu` also takes software adapters, where a check takes half a minute. */
+  /** `auto` (default): a hardware GPU. `gpu` also takes software adapters, where a check takes a minute or more. */
   device?: 'auto' | 'gpu';
   /** Gets the finished part, 0 to 1. */
   onProgress?: (fraction: number) => void;
