@@ -15,6 +15,7 @@ use wordloom_hub::{
     command, detect, offered_sources, suggest,
 };
 
+use super::digest::Digest;
 use super::setup::{ModelArguments, SearchArguments, built_in};
 use super::{CliError, notice};
 
@@ -159,6 +160,18 @@ impl Chosen {
     ) -> Self {
         let (source, target) = codes(&tokenizer, languages);
         Self { model, tokenizer, folder, source, target }
+    }
+
+    /// What it is, for a run that is resumed.
+    pub fn setting(&self) -> Result<String, CliError> {
+        let Some(folder) = &self.folder else {
+            return Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")));
+        };
+        let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
+            what: format!("cannot read {}", folder.display()),
+            source,
+        })?;
+        Ok(format!("a folder with digest {}", digest.summary().hash))
     }
 
     /// The options of its translation.

@@ -8,6 +8,7 @@ mod bounded;
 mod check;
 mod choice;
 mod closed_output;
+mod corpus;
 mod cost;
 mod desktop;
 mod devices;
@@ -70,6 +71,8 @@ struct Arguments {
 enum Command {
     /// Translate text, a line out per line in
     Translate(translate::Arguments),
+    /// Translate millions of rows: Parquet, JSON Lines, CSV, TSV
+    Corpus(Box<corpus::Arguments>),
     /// Summarize a document, read as a whole
     Summarize(summarize::Arguments),
     /// Generate from token ids: JSON Lines in, JSON Lines out
@@ -130,6 +133,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Translate(arguments) => translate::run(&arguments),
+        Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Summarize(arguments) => summarize::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments),

@@ -21,7 +21,12 @@ pub struct Progress {
     before: Cell<Duration>,
     since: Cell<Instant>,
     shown: Cell<bool>,
+    /// What the first call of [`Progress::set_share`] said.
+    before_share: Cell<Option<u64>>,
 }
+
+/// Positions of a bar of shares: enough for work of days.
+const SHARES: u64 = 1_000_000;
 
 pub struct Done {
     pub units: usize,
@@ -67,6 +72,11 @@ impl Progress {
         Self::with_template(what, "", "{msg} [{bar:24}] {percent} %", Some(1000))
     }
 
+    /// A bar for [`Progress::set_share`], with the time that is left.
+    pub fn of_share(what: &'static str, unit: &'static str) -> Self {
+        Self::with_template(what, unit, "{msg} [{bar:24}] {percent} %, {prefix}, {eta} left", Some(SHARES))
+    }
+
     fn with_template(what: &'static str, unit: &'static str, template: &str, total: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(what);
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -81,6 +91,7 @@ impl Progress {
             before: Cell::default(),
             since: Cell::new(Instant::now()),
             shown: Cell::default(),
+            before_share: Cell::default(),
         }
     }
 
@@ -133,6 +144,22 @@ impl Progress {
 
     pub fn set_fraction(&self, fraction: f32) {
         self.set((fraction * 1000.0) as u64);
+    }
+
+    /// Shows a share of long work, and what is done. The first call says what was done before.
+    pub fn set_share(&self, share: f64, done: u64) {
+        let position = (share * SHARES as f64) as u64;
+        if self.before_share.get().is_none() {
+            self.before_share.set(Some(done));
+            self.since.set(Instant::now());
+            self.bar.set_position(position);
+            self.bar.reset_eta();
+        }
+        let here = done - self.before_share.get().unwrap_or(done).min(done);
+        let rate = here as f64 / self.worked().as_secs_f64().max(0.001);
+        let rate = if here > 0 { format!(", {rate:.0}/s") } else { String::new() };
+        self.bar.set_prefix(format!("{done} {}{rate}", self.unit));
+        self.set(position);
     }
 
     /// Hides the bar while `print` runs.

@@ -21,7 +21,6 @@ use wordloom_documents::Match;
 use wordloom_hub::Language;
 
 use super::choice::{self, Choice, Chosen, Steps};
-use super::digest::Digest;
 use super::evaluate::read_lines;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
@@ -273,17 +272,7 @@ fn joined(lines: &[Line]) -> String {
 }
 
 fn settings(arguments: &Arguments, plan: &Plan, device: &Device) -> Result<Settings, CliError> {
-    let model = |chosen: &Chosen| match &chosen.folder {
-        None => Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION"))),
-        Some(folder) => {
-            let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
-                what: format!("cannot read {}", folder.display()),
-                source,
-            })?;
-            Ok(format!("a folder with digest {}", digest.summary().hash))
-        }
-    };
-    let models = plan.models().map(model).collect::<Result<Vec<_>, CliError>>()?;
+    let models = plan.models().map(Chosen::setting).collect::<Result<Vec<_>, CliError>>()?;
     let roundings: Vec<String> =
         plan.models().filter_map(|chosen| arguments.device.rounding(device, &chosen.model)).collect();
     let rounding = (!roundings.is_empty()).then(|| roundings.join(", then "));

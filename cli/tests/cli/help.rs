@@ -2,8 +2,9 @@
 
 use super::run;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "translate",
+    "corpus",
     "summarize",
     "generate",
     "forward",

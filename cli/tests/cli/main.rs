@@ -8,6 +8,7 @@ mod align;
 mod attend;
 mod bench;
 mod check;
+mod corpus;
 mod cost;
 mod damaged_models;
 mod desktop;
