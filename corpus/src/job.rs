@@ -249,7 +249,8 @@ impl Run<'_> {
         self.change(|state| state.fraction = bytes[..file].iter().sum::<f64>() / all);
         while file < self.inputs.len() {
             let mut source = Source::open(&self.inputs[file], &wanted, row)?;
-            let mut before = 0.0;
+            let mut before = source.fraction();
+            self.change(|state| state.fraction += before * bytes[file] / all);
             loop {
                 let piece = source.piece(self.job.rows)?;
                 let (rows, is_last) = (piece.rows, piece.is_last);

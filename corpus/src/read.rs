@@ -139,21 +139,30 @@ impl Source {
         }
         piece.is_last = chunk.is_none();
         self.next = chunk;
-        piece.fraction = self.total.fraction(piece.rows, piece.is_last);
+        self.total.add(piece.rows);
+        piece.fraction = if piece.is_last { 1.0 } else { self.fraction() };
         Ok(piece)
+    }
+
+    /// Share of the file that was read.
+    pub fn fraction(&self) -> f64 {
+        self.total.fraction()
     }
 }
 
 impl Total {
-    fn fraction(&mut self, rows: u64, is_last: bool) -> f64 {
+    fn add(&mut self, rows: u64) {
+        if let Self::Rows { read, .. } = self {
+            *read += rows;
+        }
+    }
+
+    fn fraction(&self) -> f64 {
         let (all, read) = match self {
-            Self::Rows { all, read } => {
-                *read += rows;
-                (*all, *read)
-            }
+            Self::Rows { all, read } => (*all, *read),
             Self::Bytes { all, read } => (*all, read.load(Ordering::Relaxed)),
         };
-        if is_last { 1.0 } else { (read as f64 / all.max(1) as f64).min(1.0) }
+        (read as f64 / all.max(1) as f64).min(1.0)
     }
 }
 
@@ -171,9 +180,8 @@ impl Read for Counted {
     }
 }
 
-/// Rows of a chunk: a part of few rows has chunks as small.
+/// Rows of a chunk: a part of few rows has chunks as small, and a larger one a whole number of them, so it may have some rows more.
 fn chunk_rows(wanted: &Wanted<'_>) -> usize {
-    // a divisor of a part, so that parts have the number of rows that was asked for
     let chunks = wanted.rows.div_ceil(CHUNK);
     wanted.rows.div_ceil(chunks.max(1))
 }

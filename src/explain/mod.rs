@@ -7,6 +7,7 @@ mod choice;
 mod error;
 mod kind;
 mod names;
+mod number;
 mod steps;
 mod words;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 pub use error::ExplainError;
 pub use kind::StepKind;
+pub use number::short_number;
 pub use steps::{Numbers, Step};
 
 use crate::model::config::{ModelConfig, NormPlacement};

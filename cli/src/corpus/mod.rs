@@ -55,7 +55,7 @@ pub struct Arguments {
     /// CSV and TSV have no names: columns are 1, 2, 3 …
     #[arg(long)]
     no_header: bool,
-    /// Rows of a part
+    /// Rows of a part, about
     #[arg(long, value_name = "N", default_value = "50000", value_parser = count, allow_negative_numbers = true)]
     rows: usize,
     /// A worker on each: auto, cpu, gpu, names, or all GPUs

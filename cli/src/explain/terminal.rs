@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
-use wordloom::explain::{Explanation, Numbers, Step, StepKind};
+use wordloom::explain::{Explanation, Numbers, Step, StepKind, short_number};
 use wordloom_viewer::harmless;
 
 use crate::CliError;
@@ -93,7 +93,13 @@ fn spread(numbers: &Numbers) -> String {
     let largest = finite.fold(f32::NEG_INFINITY, f32::max);
     let hidden = numbers.values.iter().filter(|value| value.is_infinite()).count();
     let hidden = if hidden > 0 { format!(", {hidden} hidden") } else { String::new() };
-    format!("{:INDENT$}{:NAME$}{} to {}{hidden}", "", numbers.name, number(smallest), number(largest))
+    format!(
+        "{:INDENT$}{:NAME$}{} to {}{hidden}",
+        "",
+        numbers.name,
+        short_number(smallest),
+        short_number(largest)
+    )
 }
 
 fn summary(numbers: &Numbers) -> String {
@@ -103,7 +109,7 @@ fn summary(numbers: &Numbers) -> String {
         "",
         numbers.name,
         sizes.join(", "),
-        number(norm(&numbers.values))
+        short_number(norm(&numbers.values))
     )
 }
 
@@ -111,28 +117,16 @@ fn summary(numbers: &Numbers) -> String {
 fn vector(name: &str, values: &[f32]) -> String {
     let mut line = format!("{:INDENT$}{name:NAME$}", "");
     for &value in values.iter().take(SHOWN) {
-        let _ = write!(line, "{:>8} ", number(value));
+        let _ = write!(line, "{:>8} ", short_number(value));
     }
     if values.len() > SHOWN {
-        let _ = write!(line, "… ‖{}‖", number(norm(values)));
+        let _ = write!(line, "… ‖{}‖", short_number(norm(values)));
     }
     line.trim_end().to_owned()
 }
 
 fn norm(values: &[f32]) -> f32 {
     values.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt() as f32
-}
-
-/// A number in at most eight columns.
-fn number(value: f32) -> String {
-    match value.abs() {
-        _ if value == f32::NEG_INFINITY => "−∞".to_owned(),
-        0.0 => "0".to_owned(),
-        size if size < 0.0005 => format!("{value:.1e}"),
-        size if size < 100.0 => format!("{value:.3}"),
-        size if size < 100_000.0 => format!("{value:.1}"),
-        _ => format!("{value:.1e}"),
-    }
 }
 
 /// Keys of the first few tokens.
@@ -183,7 +177,7 @@ fn table(explanation: &Explanation, ink: Ink, output: &mut Output) -> Result<(),
         output.line(&format!("{:INDENT$}… {left} more with smaller weights", ""))?;
     }
     let sum: f32 = weights.iter().sum();
-    output.line(&format!("{:INDENT$}{:<41}{:>9}", "", "sum", number(sum)))
+    output.line(&format!("{:INDENT$}{:<41}{:>9}", "", "sum", short_number(sum)))
 }
 
 fn candidates(explanation: &Explanation, ink: Ink, output: &mut Output) -> Result<(), CliError> {
@@ -193,7 +187,7 @@ fn candidates(explanation: &Explanation, ink: Ink, output: &mut Output) -> Resul
     for candidate in &explanation.candidates {
         let label = padded(&harmless(candidate.piece.trim_start_matches('▁'), 40), 14);
         let bar = ink.accent(&bar(candidate.probability, largest));
-        let (logit, probability) = (number(candidate.logit), number(candidate.probability));
+        let (logit, probability) = (short_number(candidate.logit), short_number(candidate.probability));
         output.line(format!("{:INDENT$}{label}{logit:>9}{probability:>13}  {bar}", "").trim_end())?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use eframe::egui::{
     CollapsingHeader, Color32, ComboBox, Grid, ProgressBar, Rect, RichText, ScrollArea, Sense, Ui,
     WidgetInfo, pos2, vec2,
 };
-use wordloom::explain::{Explanation, Numbers, Step, StepKind};
+use wordloom::explain::{Explanation, Numbers, Step, StepKind, short_number};
 use wordloom::trace::{AttentionKind, HeadName, Trace};
 
 use crate::texts::shortened;
@@ -208,7 +208,7 @@ fn show_numbers(ui: &mut Ui, explanation: &Explanation, kind: StepKind, numbers:
             Grid::new((kind as u32, &numbers.name)).striped(true).show(ui, |ui| {
                 for (key, &value) in keys.zip(&numbers.values) {
                     ui.label(key);
-                    ui.label(RichText::new(number(value)).monospace());
+                    ui.label(RichText::new(short_number(value)).monospace());
                     if kind == StepKind::Softmax {
                         ui.add(ProgressBar::new(value).desired_width(BAR).desired_height(8.0));
                     }
@@ -233,7 +233,7 @@ fn show_numbers(ui: &mut Ui, explanation: &Explanation, kind: StepKind, numbers:
             _ = ui.label(format!(
                 "{} {}",
                 numbers.name,
-                number(numbers.values.first().copied().unwrap_or(0.0))
+                short_number(numbers.values.first().copied().unwrap_or(0.0))
             ))
         }
         _ => {
@@ -250,7 +250,7 @@ fn show_candidates(ui: &mut Ui, explanation: &Explanation) {
     Grid::new("candidates").striped(true).show(ui, |ui| {
         for candidate in &explanation.candidates {
             ui.label(shortened(&candidate.piece, 24));
-            ui.label(RichText::new(number(candidate.logit)).monospace());
+            ui.label(RichText::new(short_number(candidate.logit)).monospace());
             ui.label(RichText::new(format!("{:.1} %", 100.0 * candidate.probability)).monospace());
             ui.add(ProgressBar::new(candidate.probability).desired_width(BAR).desired_height(8.0));
             ui.end_row();
@@ -264,7 +264,8 @@ fn strip(ui: &mut Ui, name: &str, values: &[f32], width: f32) {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(0.0, f32::min), finite().fold(0.0, f32::max));
     response.widget_info(|| {
-        let text = format!("{name}: {} values, {} to {}", values.len(), number(low), number(high));
+        let text =
+            format!("{name}: {} values, {} to {}", values.len(), short_number(low), short_number(high));
         WidgetInfo::labeled(Role::Image, true, text)
     });
     let most = high.max(-low).max(f32::MIN_POSITIVE);
@@ -284,18 +285,7 @@ fn strip(ui: &mut Ui, name: &str, values: &[f32], width: f32) {
     if let Some(at) = response.hover_pos() {
         let index = (((at.x - room.left()) / cell).max(0.0) as usize).min(values.len().saturating_sub(1));
         if let Some(&value) = values.get(index) {
-            response.on_hover_text(format!("{name}, {index}: {}", number(value)));
+            response.on_hover_text(format!("{name}, {index}: {}", short_number(value)));
         }
-    }
-}
-
-/// A number in few characters.
-fn number(value: f32) -> String {
-    match value.abs() {
-        _ if value == f32::NEG_INFINITY => "−∞".to_owned(),
-        0.0 => "0".to_owned(),
-        size if size < 0.0005 => format!("{value:.1e}"),
-        size if size < 100.0 => format!("{value:.3}"),
-        _ => format!("{value:.1}"),
     }
 }
