@@ -6,6 +6,7 @@ mod bench;
 mod browser;
 mod checks;
 mod chromium;
+mod corpora;
 mod fuzz;
 mod licences;
 mod node;
@@ -46,6 +47,7 @@ Commands:
   test web        Tests in Chromium: kernels and models, the npm package, the page
   test python     Tests of the Python package
   test arm        Tests of the CPU runner on an emulated 64-bit ARM; not part of `test`
+  test corpora    Tests of examples/corpora on Ray, Spark, Dask and Daft; not part of `test`
   bench           Measure the default model (`wordloom bench`)
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
@@ -131,6 +133,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["test", "web"], None) => Ok(Task::Test(Tier::Web)),
         (["test", "python"], None) => Ok(Task::Test(Tier::Python)),
         (["test", "arm"], None) => Ok(Task::Test(Tier::Arm)),
+        (["test", "corpora"], None) => Ok(Task::Test(Tier::Corpora)),
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
         (["web"], None) => Ok(Task::Web { serve: false }),

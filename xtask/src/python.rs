@@ -7,26 +7,27 @@ use std::process::Command;
 use crate::checks::Check;
 use crate::process::{self, cargo};
 
-const ENVIRONMENT: &str = "target/python/environment";
-const REQUIREMENTS: [&str; 2] = ["python/tests/requirements.txt", "cli/tests/clients/requirements.txt"];
-/// Prints pytest's version if everything is there.
-const PROBE: &str = "import deepl, deep_translator, libretranslatepy, numpy, polars, pyarrow, pytest; \
-                     print('pytest', pytest.__version__)";
+/// A virtual environment below `target/`, with the packages that some tests need.
+pub struct Environment {
+    pub folder: &'static str,
+    pub requirements: &'static [&'static str],
+    /// Prints a version if everything is there.
+    pub probe: &'static str,
+}
+
+const TESTS: Environment = Environment {
+    folder: "target/python/environment",
+    requirements: &["python/tests/requirements.txt", "cli/tests/clients/requirements.txt"],
+    probe: "import deepl, deep_translator, libretranslatepy, numpy, polars, pyarrow, pytest; \
+            print('pytest', pytest.__version__)",
+};
 
 pub fn find() -> Option<String> {
-    process::probe(Command::new(python()).args(["-c", PROBE]))
+    TESTS.find()
 }
 
 pub fn install() -> Result<(), String> {
-    let advice = "install Python 3.10 or newer with venv (Debian: python3-venv)";
-    let system = if cfg!(windows) { "python" } else { "python3" };
-    let mut make = Command::new(system);
-    make.args(["-m", "venv", ENVIRONMENT]);
-    process::run_shown(&mut make).map_err(|failure| format!("{advice}: {failure}"))?;
-    let mut install = Command::new(python());
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    install.args(REQUIREMENTS.iter().flat_map(|file| ["-r", file]));
-    process::run_shown(&mut install).map_err(|failure| format!("pip: {failure}; run it again with a network"))
+    TESTS.install()
 }
 
 /// Builds the extension, then runs its tests.
@@ -35,14 +36,40 @@ pub fn checks() -> [Check; 2] {
     // twice.
     let mut build = cargo();
     build.args(["build", "--workspace", "--locked", "--lib", "--test", "house"]);
-    let mut tests = Command::new(python());
-    tests.arg("python/tests/run.py").arg(library()).arg("target/python");
-    [Check::new("module", build), Check::new("python", tests)]
+    [Check::new("module", build), Check::new("python", TESTS.tests("target/python", "python/tests"))]
 }
 
-/// The environment's interpreter.
-fn python() -> PathBuf {
-    Path::new(ENVIRONMENT).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+impl Environment {
+    /// The version that the probe prints.
+    pub fn find(&self) -> Option<String> {
+        process::probe(Command::new(self.python()).args(["-c", self.probe]))
+    }
+
+    /// Makes the environment, and installs its packages.
+    pub fn install(&self) -> Result<(), String> {
+        let advice = "install Python 3.10 or newer with venv (Debian: python3-venv)";
+        let system = if cfg!(windows) { "python" } else { "python3" };
+        let mut make = Command::new(system);
+        make.args(["-m", "venv", self.folder]);
+        process::run_shown(&mut make).map_err(|failure| format!("{advice}: {failure}"))?;
+        let mut install = Command::new(self.python());
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        install.args(self.requirements.iter().flat_map(|file| ["-r", file]));
+        process::run_shown(&mut install)
+            .map_err(|failure| format!("pip: {failure}; run it again with a network"))
+    }
+
+    /// The tests of a folder, on the package that is put together in `package` from its files and cargo's library.
+    pub fn tests(&self, package: &str, tests: &str) -> Command {
+        let mut command = Command::new(self.python());
+        command.arg("python/tests/run.py").arg(library()).args([package, tests]);
+        command
+    }
+
+    /// The environment's interpreter.
+    fn python(&self) -> PathBuf {
+        Path::new(self.folder).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+    }
 }
 
 /// The library that cargo makes of `python/`.

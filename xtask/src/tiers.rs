@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::checks::{self, Check};
 use crate::process::cargo;
-use crate::{arm, browser, python, setup, wasm, web};
+use crate::{arm, browser, corpora, python, setup, wasm, web};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tier {
@@ -18,6 +18,8 @@ pub enum Tier {
     Python,
     /// The CPU runner on an emulated ARM processor. No other tier has it.
     Arm,
+    /// The examples for Ray, Spark, Dask and Daft. No other tier has it.
+    Corpora,
     /// Unit, device, web and Python, and format, lints, documentation, features, dependencies and spelling.
     All,
 }
@@ -25,7 +27,7 @@ pub enum Tier {
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
     checkpoint checkpoint_pickle constrained_search cpu_ops decode_rules decode_search document_mutants evaluate firefox_files firefox_mutants
-    generated generation_config gradients graph house hub lowering
+    corpus_runs generated generation_config gradients graph house hub lowering
     markup memory model_config packages positions_and_activations quality reader_mutants shader_rules text_families text_formats text_json text_marian
     text_sentencepiece text_sentences
     train_augment train_average train_batches train_folder train_pairs train_schedule train_vocabulary
@@ -50,6 +52,7 @@ pub fn run(tier: Tier) -> bool {
     let mut missing = match tier {
         Tier::Unit => Vec::new(),
         Tier::Arm => arm::set_up(),
+        Tier::Corpora => corpora::set_up(),
         _ => setup::run(),
     };
     let mut checks = checks(tier);
@@ -80,6 +83,7 @@ fn checks(tier: Tier) -> Vec<Check> {
         }
         Tier::Python => python::checks().into(),
         Tier::Arm => arm::checks().into(),
+        Tier::Corpora => corpora::checks().into(),
         Tier::All => {
             let mut docs = words("doc --no-deps --locked --package wordloom");
             docs.env("RUSTDOCFLAGS", "-D warnings");
@@ -185,6 +189,7 @@ mod tests {
         assert_eq!(all[..5], ["format", "lints", "tests", "wasm32", "docs"]);
         assert_eq!(all[all.len() - 5..], ["module", "python", "browser", "web", "page"]);
         assert_eq!(names(Tier::Python), ["module", "python"]);
+        assert_eq!(names(Tier::Corpora), ["module", "corpora"]);
         assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);
     }
 
