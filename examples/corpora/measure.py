@@ -117,12 +117,12 @@ def job(engine, text, rows, workers, folder):
     lines = [sys.executable, HERE / "lines.py"]
     subprocess.run([*lines, "pack", text, source, "--rows", str(rows)], check=True)
     command = {
-        "ray": [sys.executable, HERE / "ray_data.py", "--workers", str(workers), "--batch", str(rows)],
+        "ray": [sys.executable, HERE / "ray_data.py", "--workers", str(workers), "--rows", str(rows)],
         "spark": [Path(sys.executable).with_name("spark-submit"), "--master", f"local[{workers},4]",
                   "--conf", "spark.sql.files.openCostInBytes=1",
                   "--conf", f"spark.sql.files.maxPartitionBytes={part_bytes(source)}", HERE / "spark.py"],
     }[engine]  # fmt: skip
-    environment = dict(os.environ, PYSPARK_PYTHON=sys.executable, RAY_OVERRIDE_RESOURCES=json.dumps({"CPU": workers}))
+    environment = dict(os.environ, PYSPARK_PYTHON=sys.executable)
     begun = time.perf_counter()
     subprocess.run([*command, source, translated, "--beams", "1"], check=True, env=environment, capture_output=True)
     seconds = time.perf_counter() - begun

@@ -4,9 +4,12 @@
     RAY_ADDRESS=HOST:6379 python ray_data.py SOURCE TRANSLATED --workers 64 --device gpu --gpus 0.25   # a cluster
 
 SOURCE has the columns id and text, TRANSLATED also translation. If the process of an actor dies, Ray starts another one and repeats its batch.
+A cluster needs a core more than all actors together: Ray lists, reads and writes files on it, and would wait for it for ever.
 """
 
 import argparse
+import math
+import os
 
 import pyarrow
 import ray
@@ -29,14 +32,19 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="actors, each with a model")
     parser.add_argument("--threads", type=int, default=1, help="cores of an actor")
     parser.add_argument("--gpus", type=float, default=0, help="GPUs of an actor: 0.25 puts four models on one")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows of a task, which begins anew if its actor dies")
     parser.add_argument("--batch", type=int, default=1024, help="rows that are searched together")
     parser.add_argument("--model")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--beams", type=int)
     arguments = parser.parse_args()
 
-    ray.init()
-    translated = ray.data.read_parquet(arguments.source).map_batches(
+    if "RAY_ADDRESS" in os.environ:
+        ray.init()
+    else:  # Ray lists, reads and writes files on a core of its own
+        ray.init(num_cpus=arguments.workers * arguments.threads + 1, num_gpus=math.ceil(arguments.workers * arguments.gpus))
+    source = ray.data.read_parquet(arguments.source).repartition(target_num_rows_per_block=arguments.rows)
+    translated = source.map_batches(
         Translate,
         fn_constructor_kwargs={name: getattr(arguments, name) for name in ("model", "device", "threads", "beams")},
         batch_format="pyarrow",

@@ -13,13 +13,15 @@ import pytest
 from conftest import free_port, run
 
 RAY = Path(sys.executable).with_name("ray")
+#: Tasks of two batches.
+SMALL = ["--rows", 25, "--batch", 16]
 
 
 @contextlib.contextmanager
-def cluster(job, cpus, gpus=0):
-    """A node of Ray with so many processors and pretended GPUs. Gives the variable that names it."""
+def cluster(job, workers, gpus=0):
+    """A node of Ray with a core for each worker and one for files, and with pretended GPUs. Gives the variable that names it."""
     port = free_port()
-    options = ["--port", port, "--num-cpus", cpus, "--num-gpus", gpus, "--object-store-memory", 200 << 20]
+    options = ["--port", port, "--num-cpus", workers + 1, "--num-gpus", gpus, "--object-store-memory", 200 << 20]
     flags = ["--head", "--block", "--include-dashboard=false", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
     log = job.folder / "ray.log"
     with log.open("wb") as output:
@@ -44,20 +46,20 @@ def cluster(job, cpus, gpus=0):
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_the_text_is_the_commands(job, workers):
-    with cluster(job, cpus=workers) as address:
-        job.example("ray_data.py", "--workers", workers, "--batch", 16, env=address)
+    with cluster(job, workers) as address:
+        job.example("ray_data.py", "--workers", workers, *SMALL, env=address)
     job.check(workers)
 
 
 def test_four_actors_share_a_gpu(job):
     # the GPU is a number in Ray's books; the actors translate on the CPU
-    with cluster(job, cpus=4, gpus=1) as address:
-        job.example("ray_data.py", "--workers", 4, "--gpus", 0.25, "--batch", 16, env=address)
+    with cluster(job, 4, gpus=1) as address:
+        job.example("ray_data.py", "--workers", 4, "--gpus", 0.25, *SMALL, env=address)
     job.check(4)
 
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_a_killed_actor_loses_and_doubles_nothing(job, workers):
-    with cluster(job.killing(), cpus=workers) as address:
-        job.example("ray_data.py", "--workers", workers, "--batch", 16, env=address)
+    with cluster(job.killing(), workers) as address:
+        job.example("ray_data.py", "--workers", workers, *SMALL, env=address)
     job.check(workers, killed=True)
