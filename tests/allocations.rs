@@ -38,7 +38,7 @@ fn a_token_allocates_nothing_on_the_cpu() {
     for (weights, num_beams) in precisions.into_iter().flat_map(|weights| [(weights, 1), (weights, 4)]) {
         let transformer = Transformer::load_with_weights(&Device::Cpu, &model, weights, &mut |_| {}).unwrap();
         let count = |tokens: usize| {
-            let mut options = DecodeOptions::new(7999, 0, 7999);
+            let mut options = DecodeOptions::new(11_999, 0, 11_999);
             options.num_beams = num_beams;
             options.min_length = tokens + 1;
             options.max_length = tokens + 1;

@@ -39,6 +39,30 @@ fn sentence_ends() {
 }
 
 #[test]
+fn emoji_around_sentences_are_no_part_of_them() {
+    let shape = |text| {
+        let lines: Vec<(String, Vec<(String, String)>)> = split_lines(text)
+            .iter()
+            .map(|line| {
+                let of = |sentence: &Sentence| (sentence.text.to_owned(), sentence.space.to_owned());
+                (line.indent.to_owned(), line.sentences.iter().map(of).collect())
+            })
+            .collect();
+        lines
+    };
+    let line = |indent: &str, sentences: &[(&str, &str)]| {
+        let of = |&(text, space): &(&str, &str)| (text.to_owned(), space.to_owned());
+        (indent.to_owned(), sentences.iter().map(of).collect::<Vec<_>>())
+    };
+    assert_eq!(shape("Hello 👋"), [line("", &[("Hello", " 👋")])]);
+    assert_eq!(shape("😀 Good morning! 👨‍👩‍👧🇩🇪"), [line("😀 ", &[("Good morning!", " 👨‍👩‍👧🇩🇪")])]);
+    assert_eq!(shape("One. 👍🏽 Two.❤️"), [line("", &[("One.", " 👍🏽 "), ("Two.", "❤️")])]);
+    assert_eq!(shape("🎉🎉 ✨"), [line("🎉🎉 ✨", &[])]);
+    assert_eq!(shape("I ❤️ you 1️⃣"), [line("", &[("I ❤️ you 1️⃣", "")])], "not at an end, and a digit");
+    assert_eq!(shape("안녕 🙂\n🙂"), [line("", &[("안녕", " 🙂")]), line("🙂", &[])]);
+}
+
+#[test]
 fn lines_are_kept() {
     let text = "  One. Two.\t\r\n\r\n   \nThree\u{2028}four.\rEnd";
     let lines = split_lines(text);
@@ -199,6 +223,7 @@ fn takes_linear_time() {
         "a.".repeat(1 << 19),
         "\u{301}".repeat(1 << 19),
         "🇩".repeat(1 << 18),
+        format!("x{}", "🇩".repeat(1 << 18)),
         "\n".repeat(1 << 20),
     ];
     for text in &texts {

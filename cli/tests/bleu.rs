@@ -10,7 +10,7 @@ use common::{data, repository};
 use wordloom::evaluate::bleu;
 
 /// sacreBLEU of transformers' translations with 4 beams (`models/tatoeba-en-de-q8/MODEL_CARD.md`).
-const MODEL_CARD: f64 = 45.84;
+const MODEL_CARD: f64 = 46.93;
 
 /// The test set's sources and references.
 fn pairs() -> (Vec<String>, Vec<String>) {

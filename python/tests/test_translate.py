@@ -46,8 +46,8 @@ def test_texts_keep_their_lines(translator):
 def test_several_hypotheses_are_sorted(translator):
     found = translator.translate("I would like a cup of coffee, please.", beams=4, n_best=3)
     assert [hypothesis.text for hypothesis in found.hypotheses] == [
-        "Ich hätte gerne eine Tasse Kaffee.",
         "Ich hätte gern eine Tasse Kaffee.",
+        "Ich hätte gerne eine Tasse Kaffee.",
         "Ich möchte bitte eine Tasse Kaffee.",
     ]
     scores = [hypothesis.score for hypothesis in found.hypotheses]

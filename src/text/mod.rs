@@ -15,6 +15,7 @@ mod added_tokens;
 mod class;
 mod clean_up;
 mod config;
+mod emoji;
 mod error;
 mod firefox;
 mod fit;

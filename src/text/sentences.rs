@@ -3,11 +3,12 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::abbreviations::continues;
+use super::emoji;
 
 /// One line of a text. `indent`, the sentences with their spaces, and `end`, joined, are the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Whitespace before the first sentence, or the whole blank line.
+    /// White space and emoji before the first sentence, or the whole line without words.
     pub indent: &'a str,
     /// The sentences, none of them empty.
     pub sentences: Vec<Sentence<'a>>,
@@ -18,9 +19,9 @@ pub struct Line<'a> {
 /// A sentence, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
-    /// The sentence without spaces at either end.
+    /// The sentence without spaces and emoji at either end.
     pub text: &'a str,
-    /// Whitespace after the sentence in its line; may be empty, as after `。`.
+    /// White space and emoji after the sentence in its line; may be empty, as after `。`.
     pub space: &'a str,
 }
 
@@ -41,7 +42,7 @@ pub fn split_lines(text: &str) -> Vec<Line<'_>> {
     let mut rest = text;
     while !rest.is_empty() {
         let (line, end, after) = split_line_break(rest);
-        let indent = line.len() - line.trim_start().len();
+        let indent = emoji::leading(line);
         lines.push(Line { indent: &line[..indent], sentences: split_sentences(&line[indent..]), end });
         rest = after;
     }
@@ -59,27 +60,35 @@ fn split_line_break(text: &str) -> (&str, &str, &str) {
     (line, end, rest)
 }
 
-/// The sentences of a line that does not begin with a space.
+/// The sentences of a line that begins with neither a space nor an emoji.
 fn split_sentences(line: &str) -> Vec<Sentence<'_>> {
     let mut sentences: Vec<Sentence> = Vec::new();
     let (mut start, mut end) = (0, 0);
+    let mut push = |start: usize, end: usize| {
+        // emoji before a sentence belong to what is between it and the last one
+        let first = start + emoji::leading(&line[start..end]);
+        if let Some(last) = sentences.last_mut() {
+            let space = start - last.space.len();
+            last.space = &line[space..first];
+        }
+        if first < end {
+            let length = emoji::without_trailing(&line[first..end]);
+            let (text, space) = line[first..end].split_at(length);
+            sentences.push(Sentence { text, space });
+        }
+    };
     for bound in sentence_bounds(line) {
         let (before, after) = (&line[start..end], &line[end..bound]);
         if end > start && !continues(before.trim_end(), after) {
-            sentences.push(sentence(before));
+            push(start, end);
             start = end;
         }
         end = bound;
     }
     if end > start {
-        sentences.push(sentence(&line[start..end]));
+        push(start, end);
     }
     sentences
-}
-
-fn sentence(with_space: &str) -> Sentence<'_> {
-    let (text, space) = with_space.split_at(with_space.trim_end().len());
-    Sentence { text, space }
 }
 
 /// The ends of the line's sentences by UAX #29.

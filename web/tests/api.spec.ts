@@ -56,8 +56,8 @@ test('several hypotheses, best first', async ({ api }) => {
     return translator.translate('I would like a cup of coffee, please.', { beams: 4, nBest: 3 });
   });
   expect(hypotheses.map(({ text }) => text)).toEqual([
-    'Ich hätte gerne eine Tasse Kaffee.',
     'Ich hätte gern eine Tasse Kaffee.',
+    'Ich hätte gerne eine Tasse Kaffee.',
     'Ich möchte bitte eine Tasse Kaffee.',
   ]);
   expect(hypotheses[0]!.score).toBeCloseTo(-0.1624, 3);

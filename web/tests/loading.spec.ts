@@ -119,7 +119,7 @@ test('a later visit fetches only the rest', async ({ api, server, context }) => 
   server.rules = [{ path: WEIGHTS, cutAfter: 6_000_000, times: 1 }, { path: WEIGHTS, status: 503 }];
   const { error } = await load(api, { model });
   expect(error?.kind).toBe('network');
-  expect(error?.message).toMatch(/model\.safetensors answered with status 503: \d+ of 16766816 bytes/);
+  expect(error?.message).toMatch(/model\.safetensors answered with status 503: \d+ of 18822816 bytes/);
   expect(error?.message).toContain('goes on where it stopped');
   await api.close();
 
@@ -147,7 +147,7 @@ test('a server that always cuts off: how far it came, and what to do', async ({ 
   server.rules = [{ path: WEIGHTS, cutAfter: 1_000_000, ranges: false }];
   const { error } = await load(api, { model: `${server.url}/model/` });
   expect(error?.kind).toBe('network');
-  expect(error?.message).toMatch(/model\.safetensors was cut off: \d+ of 16766816 bytes have arrived/);
+  expect(error?.message).toMatch(/model\.safetensors was cut off: \d+ of 18822816 bytes have arrived/);
 });
 
 test('a file that changes between two visits is fetched anew', async ({ api, server, context }) => {
@@ -302,7 +302,7 @@ test('a full quota', async ({ api, server, context }) => {
   const model = `${server.url}/model/`;
   const required = await load(api, { model, cache: 'required' });
   expect(required.error?.kind).toBe('memory');
-  expect(required.error?.message).toMatch(/is used up, after \d\.\d MB of 16\.8 MB of model\.safetensors\. Free space/);
+  expect(required.error?.message).toMatch(/is used up, after \d\.\d MB of 18\.8 MB of model\.safetensors\. Free space/);
   server.requests.length = 0;
   const preferred = await load(api, { model });
   expect(preferred.text).toBe('Danke.');

@@ -162,7 +162,7 @@ test('a slow download shows its bytes, and one may type meanwhile', async ({ pag
   wordloom.server.rules = [{ path: '/model/model.safetensors', bytesPerSecond: 6_000_000 }];
   await wordloom.open();
   await wordloom.source.fill(STATION);
-  await expect(page.getByText(/^Fetching the model \d+\.\d of 9\.5 MB$/)).toBeVisible();
+  await expect(page.getByText(/^Fetching the model \d+\.\d of 10\.8 MB$/)).toBeVisible();
   await expect(page.getByRole('progressbar', { name: 'Fetching the model' })).toBeVisible();
   await wordloom.screenshot('loading');
   await expect(wordloom.output).toHaveText(BAHNHOF, { timeout: 60_000 });

@@ -22,7 +22,7 @@ test('a language is one click away, stays ready, is remembered, and can be remov
   await wordloom.open();
   await wordloom.translate(STATION);
   await to(page).click();
-  await expect(here(page).getByRole('button')).toHaveText([/^GermanDeutschtatoeba-en-de · 9\.5 MB · CC-BY-2\.0-FR/]);
+  await expect(here(page).getByRole('button')).toHaveText([/^GermanDeutschtatoeba-en-de · 10\.8 MB · CC-BY-2\.0-FR/]);
   await expect(away(page).getByRole('button')).toHaveText([/^Korean한국어opus-mt-en-ko · 1\.3 MB · CC-BY-4\.0/]);
   await expect.poll(() => violations(page)).toEqual([]);
   await wordloom.screenshot('picker-light');

@@ -6,7 +6,7 @@ import { expect, settled, test } from './support/page.ts';
 test.use({ viewport: { width: 1280, height: 1100 } });
 
 const COFFEE = 'I would like a cup of coffee, please.';
-const BEST = 'Ich hätte gerne eine Tasse Kaffee.';
+const BEST = 'Ich hätte gern eine Tasse Kaffee.';
 const searchOf = (page: Page): Locator => page.getByRole('region', { name: 'Search', exact: true });
 
 test('the search tree: ranked anew by a length penalty, and forced along a rejected branch', async ({ page, wordloom }) => {

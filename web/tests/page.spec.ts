@@ -60,7 +60,7 @@ test('alternatives are listed with scores, and one of them can be shown', async 
   await wordloom.look('Alternatives');
   const list = page.getByRole('region', { name: 'Alternatives' }).getByRole('listitem');
   await expect(list).toHaveCount(3);
-  await expect(list.first()).toContainText('Ich hätte gerne eine Tasse Kaffee.');
+  await expect(list.first()).toContainText('Ich hätte gern eine Tasse Kaffee.');
   await expect(list.first()).toContainText('−0.16');
   const third = list.nth(2).getByRole('button');
   await third.click();

@@ -6,7 +6,7 @@ import { t } from '../texts/texts.ts';
 export interface Progress {
   /** `Fetching the model`, without numbers, so that it can be announced once. A key of the catalogue of texts. */
   step: string;
-  /** `8.4 of 9.5 MB` */
+  /** `8.4 of 10.8 MB` */
   detail: string;
   /** null: unknown. */
   done: number | null;
