@@ -167,7 +167,7 @@ fn table(explanation: &Explanation, ink: Ink, output: &mut Output) -> Result<(),
     for key in &shown {
         let mut line = format!("{:INDENT$}{}", "", padded(&harmless(&explanation.keys[*key].label, 40), 14));
         for column in columns {
-            let _ = write!(line, "{:>9}", column.get(*key).copied().map_or_else(String::new, number));
+            let _ = write!(line, "{:>9}", column.get(*key).copied().map_or_else(String::new, short_number));
         }
         let _ = write!(line, "  {}", ink.accent(&bar(weights[*key], largest)));
         output.line(line.trim_end())?;
