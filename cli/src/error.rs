@@ -9,11 +9,9 @@ use wordloom::train::TrainError;
 use wordloom::train::average::AverageError;
 use wordloom::train::batches::BatchError;
 use wordloom::train::checkpoint::CheckpointError;
-use wordloom::train::folder::FolderError;
-use wordloom::train::new_model::NewModelError;
-use wordloom::train::new_vocabulary::NewVocabularyError;
 use wordloom::train::pairs::PairsError;
 use wordloom::train::schedule::ScheduleError;
+use wordloom::train::session::SessionError;
 use wordloom::train::vocabulary::VocabularyError;
 use wordloom::train::write::WriteError;
 use wordloom::transformer::{ForwardError, GenerateError, ScoreError};
@@ -67,11 +65,9 @@ pub enum CliError {
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
     #[error(transparent)]
-    NewVocabulary(#[from] NewVocabularyError),
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    #[error(transparent)]
     Batch(#[from] BatchError),
+    #[error(transparent)]
+    Session(SessionError),
     #[error(transparent)]
     Train(#[from] TrainError),
     #[error(transparent)]
@@ -82,9 +78,13 @@ pub enum CliError {
     Write(#[from] WriteError),
 }
 
-impl From<NewModelError> for CliError {
-    fn from(error: NewModelError) -> Self {
-        Self::Folder(error.into())
+impl From<SessionError> for CliError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Usage(problem) => Self::Usage(problem),
+            SessionError::Interrupted => Self::Interrupted,
+            error => Self::Session(error),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::path::Path;
-use std::sync::mpsc::Sender;
 
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -72,18 +71,16 @@ impl Engine {
         progress: Option<Py<PyAny>>,
         cancel: Option<&Cancel>,
     ) -> PyResult<Self> {
-        let choice: DeviceChoice =
-            device.parse().map_err(|problem: String| wrong_value(format!("device: {problem}")))?;
+        let choice = device_choice(device)?;
         let weights: PrecisionChoice =
             weights.parse().map_err(|problem| wrong_value(format!("weights is {weights:?}; {problem}")))?;
         let watch = Watch::new(cancel, progress);
         run(py, &watch, |progress| {
-            let files = files(model, &watch.cancel, progress)?;
+            let files = files(model, &watch.cancel, &|done| {
+                let _ = progress.send(done); // a caller that is gone has cancelled
+            })?;
             let model = Model::from_files(files).or_raise()?;
-            let device = pollster::block_on(Device::open(&choice)).or_raise()?;
-            if let Some(gpu) = device.gpu() {
-                gpu.listen(|news| warn(&news.to_string()));
-            }
+            let device = open_device(&choice)?;
             load(&device, &model, weights)
         })?
     }
@@ -143,6 +140,21 @@ impl Engine {
     }
 }
 
+/// # Errors
+/// `ValueError`
+pub fn device_choice(device: &str) -> PyResult<DeviceChoice> {
+    device.parse().map_err(|problem: String| wrong_value(format!("device: {problem}")))
+}
+
+/// Opens a device whose troubles become warnings.
+pub fn open_device(choice: &DeviceChoice) -> PyResult<Device> {
+    let device = pollster::block_on(Device::open(choice)).or_raise()?;
+    if let Some(gpu) = device.gpu() {
+        gpu.listen(|news| warn(&news.to_string()));
+    }
+    Ok(device)
+}
+
 /// A `RuntimeWarning`: work goes on, but on another device or in smaller batches.
 fn warn(message: &str) {
     let Ok(message) = CString::new(message) else { return };
@@ -173,12 +185,12 @@ fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<En
 }
 
 /// The files of a folder or of a name, which is fetched first if it is not in the cache.
-fn files(model: Option<&str>, cancel: &LibraryCancel, progress: &Sender<Done>) -> PyResult<ModelFiles> {
+pub fn files(model: Option<&str>, cancel: &LibraryCancel, tell: &dyn Fn(Done)) -> PyResult<ModelFiles> {
     let Some(text) = model else { return Ok(ModelFiles::embedded()) };
     let folder = match ModelReference::parse(text).or_raise()? {
         ModelReference::Folder(folder) => folder,
         reference => {
-            let mut download = Download { progress, done: 0, total: 0 };
+            let mut download = Download { tell, done: 0, total: 0 };
             Hub::from_environment().or_raise()?.get(&reference, &mut download, cancel).or_raise()?
         }
     };
@@ -193,14 +205,14 @@ fn files(model: Option<&str>, cancel: &LibraryCancel, progress: &Sender<Done>) -
 
 /// Tells Python of a download.
 struct Download<'a> {
-    progress: &'a Sender<Done>,
+    tell: &'a dyn Fn(Done),
     done: u64,
     total: u64,
 }
 
 impl Download<'_> {
     fn tell(&self) {
-        let _ = self.progress.send((self.done, self.total)); // a caller that is gone has cancelled
+        (self.tell)((self.done, self.total));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::{PyErr, create_exception};
+use wordloom::train::TrainError as LibraryTrainError;
+use wordloom::train::session::SessionError;
 use wordloom::transformer::GenerateError as LibraryGenerateError;
 
 create_exception!(wordloom, WordloomError, PyException, "Any error of Wordloom.");
@@ -30,6 +32,7 @@ create_exception!(
     WordloomError,
     "Hypotheses and references that cannot be compared."
 );
+create_exception!(wordloom, TrainError, WordloomError, "A training that cannot begin, or that failed.");
 create_exception!(wordloom, ArrowError, WordloomError, "Arrow data that cannot be read or written.");
 create_exception!(wordloom, Cancelled, WordloomError, "The call was cancelled.");
 
@@ -125,6 +128,38 @@ impl IntoPython for wordloom_hub::HubError {
             error => HubError::new_err(error.to_string()),
         }
     }
+}
+
+impl IntoPython for SessionError {
+    fn into_python(self) -> PyErr {
+        match self {
+            Self::Usage(problem) => wrong_value(option_names(&problem)),
+            Self::Interrupted => cancelled(),
+            Self::Model(error) | Self::Train(LibraryTrainError::Model(error)) => error.into_python(),
+            Self::Gpu(error) | Self::Train(LibraryTrainError::Gpu(error)) => error.into_python(),
+            Self::Text(error) => error.into_python(),
+            error => TrainError::new_err(option_names(&error.to_string())),
+        }
+    }
+}
+
+/// A message with Python's names for the command's options: `max_steps` for `--max-steps`.
+pub fn option_names(message: &str) -> String {
+    let mut parts = message.split("--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_name = |character: char| character.is_ascii_lowercase() || character == '-';
+        let end = part.find(|character| !is_name(character)).unwrap_or(part.len());
+        match part[..end].trim_end_matches('-') {
+            "" => text += "--",
+            "from" => text += "source_lang",
+            "to" => text += "target_lang",
+            "resume" => text += "resume=True",
+            name => text += &name.replace('-', "_"),
+        }
+        text += &part[part[..end].trim_end_matches('-').len()..];
+    }
+    text
 }
 
 /// The exception of an argument with a wrong value.

@@ -6,6 +6,7 @@
 //! | `translate`, `arrow`, `generate`, `score`, `forward`, `attention` | its calls |
 //! | `evaluate` | BLEU, chrF, ROUGE |
 //! | `check` | the check of a GPU |
+//! | `train`, `options`, `pairs` | a training; its options and sentence pairs |
 //! | `strings`, `capsules` | values that come from Python: text, Arrow arrays |
 //! | `run` | work without the interpreter's lock, which Ctrl-C stops |
 //! | `errors` | exceptions, named after the library's errors |
@@ -21,9 +22,12 @@ mod errors;
 mod evaluate;
 mod forward;
 mod generate;
+mod options;
+mod pairs;
 mod run;
 mod score;
 mod strings;
+mod train;
 mod translate;
 
 use pyo3::prelude::*;
@@ -41,12 +45,14 @@ mod _native {
     #[pymodule_export]
     use super::errors::{
         ArrowError, Cancelled, EvaluateError, ForwardError, GenerateError, GpuError, HubError, ModelError,
-        ScoreError, TextError, TraceError, TranslateError, WordloomError,
+        ScoreError, TextError, TraceError, TrainError, TranslateError, WordloomError,
     };
     #[pymodule_export]
     use super::evaluate::evaluate;
     #[pymodule_export]
     use super::run::Cancel;
+    #[pymodule_export]
+    use super::train::train;
     use super::*;
 
     /// The licences of everything that this package has from others.

@@ -5,7 +5,7 @@
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -66,21 +66,36 @@ pub fn run<R: Send>(
     watch: &Watch,
     work: impl FnOnce(&Sender<Done>) -> R + Send,
 ) -> PyResult<R> {
+    run_telling(py, &watch.cancel, |done| watch.tell(done), work)
+}
+
+/// As [`run`], with messages of any type, which `tell` gets on the calling thread. After an error it gets no more.
+pub fn run_telling<M: Send, R: Send>(
+    py: Python<'_>,
+    cancel: &LibraryCancel,
+    mut tell: impl FnMut(M) -> PyResult<()> + Send,
+    work: impl FnOnce(&Sender<M>) -> R + Send,
+) -> PyResult<R> {
     let pool = pool()?;
     let (sender, receiver) = channel();
-    let (mut result, mut raised) = (None, None);
+    let (mut result, mut raised, mut looked) = (None, None, Instant::now());
     py.detach(|| {
         let result = &mut result;
         pool.in_place_scope(move |scope| {
             scope.spawn(move |_| *result = Some(work(&sender)));
             loop {
-                let seen = match receiver.recv_timeout(LOOK) {
-                    Ok(done) => watch.tell(done),
-                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals()),
+                let mut seen = match receiver.recv_timeout(LOOK) {
+                    Ok(_) if raised.is_some() => Ok(()),
+                    Ok(message) => tell(message),
+                    Err(RecvTimeoutError::Timeout) => Ok(()),
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
+                if seen.is_ok() && looked.elapsed() >= LOOK {
+                    looked = Instant::now();
+                    seen = Python::attach(|py| py.check_signals());
+                }
                 if let Err(error) = seen {
-                    watch.cancel.cancel();
+                    cancel.cancel();
                     raised = raised.or(Some(error));
                 }
             }

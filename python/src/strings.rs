@@ -50,7 +50,8 @@ pub fn ids(list: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u32>> {
         .collect()
 }
 
-fn shown(item: &Bound<'_, PyAny>) -> String {
+/// A value for messages.
+pub fn shown(item: &Bound<'_, PyAny>) -> String {
     let text = item.repr().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     text.chars().take(40).collect()
 }

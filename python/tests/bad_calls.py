@@ -4,6 +4,7 @@ Exit code 0: all raised what they must, with a message. A crash of the interpret
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import wordloom
@@ -18,6 +19,7 @@ from wordloom import (
     ModelError,
     ScoreError,
     TextError,
+    TrainError,
     TranslateError,
     Translator,
 )
@@ -45,6 +47,14 @@ class WrongCapsules:
         import datetime
 
         return datetime.datetime_CAPI
+
+
+PAIRS = [("a b c", "c b a"), ("d e f", "f e d"), ("g h i", "i h g")]
+OUT = tempfile.mkdtemp()
+
+
+def train(pairs=PAIRS, out=OUT, **options):
+    wordloom.train(pairs, out, **{"device": "cpu", "max_steps": 1, **options})
 
 
 def closed():
@@ -149,6 +159,30 @@ def calls(t, ct2):
         (TypeError, lambda: wordloom.evaluate([None], ["a"])),
         (TypeError, lambda: wordloom.evaluate("a", "b")),
         (ValueError, lambda: wordloom.evaluate(["a"], ["a"], "comet")),
+        # trainings
+        *((TypeError, lambda bad=bad: train(bad)) for bad in (None, 1, NAN, b"x.tsv", ["a", 1], [b"ab"], [("a",)], [("a", None)], [("a", b"b")])),
+        *((TypeError, lambda bad=bad: train(bad)) for bad in ([("a", "b"), "x.tsv"], [{"en": "a", "de": "b"}], [("a", "b", "c")], object())),
+        *((ValueError, lambda bad=bad: train(bad)) for bad in ([], [("a", "")], [(SURROGATE, "b")], [("a\0b", "b")])),
+        (RuntimeError, lambda: train(Liar())),
+        *((TrainError, lambda bad=bad: train(bad)) for bad in ("no/such.tsv", PAIRS[:1], __file__)),
+        (TypeError, lambda: train(dev=3)),
+        (TypeError, lambda: train(out=None)),
+        (TrainError, lambda: train(out=__file__)),
+        *((ValueError, lambda bad=bad: train(**bad)) for bad in (
+            {"max_steps": 0}, {"max_steps": -1}, {"max_steps": 1.5}, {"max_minutes": NAN}, {"learning_rate": -1}, {"warmup": 0}, {"dropout": 1},
+            {"joined": 2}, {"precision": "f16"}, {"goal": "best"}, {"config": "huge"}, {"config": {"d_model": NAN}}, {"accumulate": 0}, {"seed": 2**64},
+            {"device": ""}, {"save_minutes": -1}, {"test_steps": 0},
+        )),
+        *((TypeError, lambda bad=bad: train(**bad)) for bad in (
+            {"max_steps": "10"}, {"freeze": "encoder"}, {"train_only": [1]}, {"source_lang": 3}, {"resume": None}, {"device": None}, {"config": 3},
+            {"config": {"d_model": object()}}, {"on_step": 3}, {"steps": 3}, {"learning_rate": "fast"}, {"keep": None}, {"substitute": 1},
+        )),
+        *((TrainError, lambda bad=bad: train(**bad)) for bad in (
+            {"config": {"model_type": "t5"}}, {"config": {"d_model": "x"}}, {"vocabulary": 5}, {"vocabulary": 10**6}, {"tags": ["x"]}, {"substitute": "none.json"},
+        )),
+        (ModelError, lambda: train(model="/no/such/folder")),
+        (HubError, lambda: train(model="Helsinki-NLP/opus-mt-xx-yy")),
+        (GpuError, lambda: train(device="no such adapter", config="tiny", vocabulary=280)),
         # stand-ins
         (ValueError, lambda: wordloom.pipeline("summarization")),
         (ValueError, lambda: wordloom.pipeline("translation", device="cpu")("Hello!", return_tensors=True)),

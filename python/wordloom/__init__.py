@@ -25,13 +25,25 @@ from ._native import (
     ScoreError,
     TextError,
     TraceError,
+    TrainError,
     TranslateError,
     WordloomError,
     __version__,
     licences,
 )
 from ._pipeline import pipeline
-from ._results import Generated, Hypothesis, Score, Sentence, SentenceHypothesis, Translation
+from ._results import (
+    Generated,
+    Hypothesis,
+    Score,
+    Sentence,
+    SentenceHypothesis,
+    Training,
+    TrainingStep,
+    TrainingTest,
+    Translation,
+)
+from ._train import train
 from ._translator import Translator, align, evaluate, translate
 
 __all__ = [
@@ -56,6 +68,10 @@ __all__ = [
     "SentenceHypothesis",
     "TextError",
     "TraceError",
+    "TrainError",
+    "Training",
+    "TrainingStep",
+    "TrainingTest",
     "TranslateError",
     "Translation",
     "Translator",
@@ -66,5 +82,6 @@ __all__ = [
     "evaluate",
     "licences",
     "pipeline",
+    "train",
     "translate",
 ]

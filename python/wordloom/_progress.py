@@ -9,15 +9,17 @@ from typing import Any
 
 @contextmanager
 def bar(wanted: bool, what: str, **options: Any):
-    """Gives a function of done and total units that moves a bar; ``None`` if none is wanted or tqdm is not installed."""
+    """Gives a function of done and total units, and numbers to show, that moves a bar; ``None`` if none is wanted or tqdm is not installed."""
     progress = _tqdm() if wanted else None
     if progress is None:
         yield None
         return
     with progress(desc=what, **options) as shown:
 
-        def move(done: int, total: int) -> None:
+        def move(done: int, total: int, **numbers: str) -> None:
             shown.total = total
+            if numbers:
+                shown.set_postfix(numbers, refresh=False)
             shown.update(done - shown.n)
 
         yield move

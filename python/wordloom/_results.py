@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -75,6 +76,69 @@ class Score:
     def perplexity(self) -> float:
         """``exp(-log_probability / tokens)``."""
         return math.exp(-self.log_probability / len(self.token_log_probabilities))
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """Some steps of a training, together."""
+
+    #: Number of the last step, from 1.
+    step: int
+    #: Passes over the data so far, with a fraction.
+    epoch: float
+    #: Time of training so far.
+    seconds: float
+    #: Mean loss of a target token, nats.
+    loss: float
+    #: The same with label smoothing.
+    smoothed_loss: float
+    #: Share of target tokens that had the best logit.
+    accuracy: float
+    learning_rate: float
+    #: Norm of all gradients of the last step, before clipping.
+    gradient_norm: float
+    #: Target tokens a second.
+    tokens_per_second: float
+    #: Used share of the steps or minutes, 0 to 1.
+    progress: float
+    #: Seconds to the end; ``None`` before any progress.
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class TrainingTest:
+    """A test of the model with the dev set. If it is the best so far, the model is in the folder."""
+
+    #: The step after which it was.
+    step: int
+    #: Mean loss of a target token, nats.
+    loss: float
+    #: Share of target tokens that had the best logit.
+    accuracy: float
+    #: BLEU of ``bleu_pairs`` pairs, with greedy search.
+    bleu: float | None
+    #: Whether no earlier test was better.
+    best: bool
+
+
+@dataclass(frozen=True)
+class Training:
+    """A finished training. ``Translator(training.folder)`` opens its best model."""
+
+    folder: Path
+    #: Steps in all.
+    steps: int
+    #: Time of training.
+    seconds: float
+    #: Loss of the best model on the dev set, nats for each target token.
+    dev_loss: float | None
+    #: The step of the best model.
+    best_step: int | None
+    #: BLEU and chrF of ``bleu_pairs`` dev pairs, by the best model with its own search.
+    bleu: float | None
+    chrf: float | None
+    #: What ended it: ``"max_steps"``, ``"max_minutes"`` or ``"patience"``.
+    stopped: str
 
 
 @dataclass(frozen=True)

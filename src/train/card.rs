@@ -13,7 +13,7 @@ pub struct Card {
     pub data: Vec<String>,
     /// Seed of weights, batches and dropout.
     pub seed: u64,
-    /// The command that trained the model.
+    /// The command that trained the model, or the call: `wordloom.train(…)`.
     pub command: String,
     /// Names and values: steps, minutes, dev loss, BLEU.
     pub scores: Vec<(String, String)>,
@@ -62,5 +62,6 @@ fn cell(text: &str) -> String {
 fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    format!("{fence}sh\n{}\n{fence}\n", text.trim_end())
+    let language = if text.starts_with("wordloom.") { "python" } else { "sh" };
+    format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }

@@ -14,6 +14,7 @@
 //! | [`mod@new_vocabulary`] | another vocabulary for a model that has learned before |
 //! | [`folder`], [`card`], [`mod@write`] | a Marian folder, written so that a failure keeps the old one |
 //! | [`average`] | mean of several checkpoints |
+//! | [`session`] | all of it together: from options and pairs to a folder |
 //! | [`Task`], [`Lesson`] | small tasks, and what the page shows of learning them |
 //!
 //! Files are read and written natively only; everything else takes readers and bytes, so it also runs in a browser.
@@ -36,6 +37,8 @@ mod random;
 mod recipe;
 pub mod run;
 pub mod schedule;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod session;
 mod small_model;
 mod spanish;
 pub mod stopping;

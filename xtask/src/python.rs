@@ -30,12 +30,12 @@ pub fn install() -> Result<(), String> {
     TESTS.install()
 }
 
-/// Builds the extension, then runs its tests.
+/// Builds the extension and the command, which one test compares with it. Then runs the tests.
 pub fn checks() -> [Check; 2] {
     // With any test in the selection, cargo takes the features that `cargo test --workspace` takes, so that nothing is compiled
     // twice.
     let mut build = cargo();
-    build.args(["build", "--workspace", "--locked", "--lib", "--test", "house"]);
+    build.args(["build", "--workspace", "--locked", "--lib", "--test", "house", "--bin", "wordloom"]);
     [Check::new("module", build), Check::new("python", TESTS.tests("target/python", "python/tests"))]
 }
 

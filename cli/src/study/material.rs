@@ -6,10 +6,9 @@ use wordloom::model::files::ModelFiles;
 use wordloom::text::Normalization;
 use wordloom::train::Pair;
 use wordloom::train::batches::Capacity;
+use wordloom::train::session::{Corpus, Dev, Encoder};
 use wordloom::train::vocabulary::{EOS, PAD, TrainedVocabulary, UNKNOWN, VocabularyOptions, learn};
 
-use crate::train::data::{Corpus, Encoder};
-use crate::train::dev::Dev;
 use crate::{CliError, notice};
 
 /// Positions of a miniature.

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use wordloom::DeviceChoice;
 use wordloom::precision::Products;
+use wordloom::train::session::{self, Config, Options, PairSource};
+use wordloom::train::stopping::Goal;
 
-use super::defaults::Size;
 use super::pair_files::PairFiles;
+use super::text::typed;
 use crate::setup::count;
 
 #[derive(clap::Args)]
@@ -231,6 +233,15 @@ pub enum GoalName {
     Bleu,
 }
 
+impl GoalName {
+    fn goal(self) -> Goal {
+        match self {
+            Self::Loss => Goal::Loss,
+            Self::Bleu => Goal::Bleu,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PrecisionName {
     F32,
@@ -253,29 +264,55 @@ impl PrecisionName {
     }
 }
 
-/// Numbers that were given, or that suit the model.
-#[derive(Clone, Copy, Debug)]
-pub struct Chosen {
-    pub batch_tokens: usize,
-    pub accumulate: usize,
-    pub learning_rate: f64,
-    pub warmup: u64,
-    pub dropout: f64,
-}
-
-impl Numbers {
-    pub fn chosen(&self, size: Size) -> Chosen {
-        Chosen {
-            batch_tokens: self.batch_tokens.unwrap_or(size.batch_tokens),
-            // a batch of one's own size is a step of one's own size
-            accumulate: self.accumulate.unwrap_or(if self.batch_tokens.is_some() {
-                1
-            } else {
-                size.accumulate
-            }),
-            learning_rate: self.learning_rate.unwrap_or(size.peak),
-            warmup: self.warmup.unwrap_or(size.warmup),
-            dropout: self.dropout.unwrap_or(size.dropout),
+impl Arguments {
+    /// The options of the library's training.
+    pub fn options(&self) -> Options {
+        let Self { examples, numbers, tests, .. } = self;
+        let pairs = self.pairs.0.iter().flat_map(|files| PairSource::of_files(files)).collect();
+        Options {
+            dev: PairSource::of_files(&self.dev),
+            resume: self.resume,
+            model: self.model.clone(),
+            config: self.config.clone().map(Config::Named),
+            vocabulary: self.vocabulary,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            max_steps: self.max_steps,
+            max_minutes: self.max_minutes,
+            patience: self.patience,
+            freeze: self.freeze.clone(),
+            train_only: self.train_only.clone(),
+            examples: session::ExampleOptions {
+                tags: examples.tags.clone(),
+                ignore_columns: numbers.ignore_columns,
+                swap: examples.swap,
+                substitute: examples.substitute.clone(),
+                joined: examples.joined,
+                lower_cased: examples.lower_cased,
+                unpunctuated: examples.unpunctuated,
+            },
+            numbers: session::Numbers {
+                batch_tokens: numbers.batch_tokens,
+                accumulate: numbers.accumulate,
+                learning_rate: numbers.learning_rate,
+                warmup: numbers.warmup,
+                cooldown: numbers.cooldown,
+                dropout: numbers.dropout,
+                label_smoothing: numbers.label_smoothing,
+                weight_decay: numbers.weight_decay,
+                max_norm: numbers.max_norm,
+                products: numbers.precision.products(),
+                seed: numbers.seed,
+            },
+            tests: session::Tests {
+                goal: tests.goal.goal(),
+                test_steps: tests.test_steps,
+                bleu_pairs: tests.bleu_pairs,
+                save_minutes: tests.save_minutes,
+                keep: tests.keep,
+            },
+            command: typed(std::iter::once("wordloom".to_owned()).chain(std::env::args().skip(1))),
+            ..Options::new(pairs, self.out.clone())
         }
     }
 }

@@ -2,37 +2,19 @@
 
 use std::fmt::Write;
 
+use wordloom::train::session::{Facts, History, StepsEvent};
+
 use super::chart::{Chart, Curve};
-use super::history::{History, StepsEvent};
 use super::text::{duration, escaped, grouped};
 
 const STYLE: &str = include_str!("page.css");
 /// Seconds between two loads of the page.
 const RELOAD: u32 = 10;
 
-/// What the page says besides curves.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// Name of the model's folder.
-    pub name: String,
-    /// `None` while the training runs; else why it ended.
-    pub end: Option<String>,
-    pub device: String,
-    pub parameters: u64,
-    pub pairs: usize,
-    pub command: String,
-    /// Used share of the budget, 0 to 1.
-    pub progress: f64,
-    /// The time to the end, for readers.
-    pub time_left: String,
-    /// Tests that may still fail before the training stops; `None` if that never stops it.
-    pub patience: Option<usize>,
-}
-
-/// The page as HTML.
-pub fn page(history: &History, facts: &Facts) -> String {
+/// The page as HTML. `end`: why the training ended; `None` while it runs.
+pub fn page(history: &History, facts: &Facts, end: Option<&str>) -> String {
     let name = escaped(&facts.name);
-    let (state, refresh) = match &facts.end {
+    let (state, refresh) = match end {
         None => ("in training".to_owned(), format!("<meta http-equiv=\"refresh\" content=\"{RELOAD}\">\n")),
         Some(end) => (escaped(end), String::new()),
     };
@@ -50,7 +32,7 @@ pub fn page(history: &History, facts: &Facts) -> String {
         escaped(&facts.device),
         100.0 * facts.progress.clamp(0.0, 1.0)
     );
-    html += &tiles(history, facts);
+    html += &tiles(history, facts, end);
     html += "<div class=\"charts\">\n";
     charts(history).iter().for_each(|chart| html += &chart.section());
     let _ = write!(
@@ -61,13 +43,13 @@ pub fn page(history: &History, facts: &Facts) -> String {
     html
 }
 
-fn tiles(history: &History, facts: &Facts) -> String {
+fn tiles(history: &History, facts: &Facts, end: Option<&str>) -> String {
     let last = history.steps.last().copied().unwrap_or_default();
     let best = history.tests.iter().rfind(|test| test.best);
     let bleu = history.tests.iter().rev().find_map(|test| test.bleu);
     let patience = facts.patience.map(|left| format!("stops after {left} more tests without a better one"));
-    let time = match facts.end {
-        None => ("Time left", facts.time_left.clone(), format!("{} so far", duration(last.seconds))),
+    let time = match end {
+        None => ("Time left", time_left(facts), format!("{} so far", duration(last.seconds))),
         Some(_) => ("Time", duration(last.seconds), String::new()),
     };
     let tiles = [
@@ -91,10 +73,15 @@ fn tiles(history: &History, facts: &Facts) -> String {
         let _ = writeln!(html, "<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>");
     }
     html += "</dl>\n";
-    match (patience, &facts.end) {
+    match (patience, end) {
         (Some(patience), None) => html.replace("</dl>", &format!("</dl><p class=\"quiet\">{patience}</p>")),
         _ => html,
     }
+}
+
+/// The time to the end, for readers: `40 min`, or `?` before any progress.
+pub fn time_left(facts: &Facts) -> String {
+    facts.seconds_left.map_or("?".to_owned(), duration)
 }
 
 fn charts(history: &History) -> Vec<Chart> {

@@ -1,6 +1,6 @@
 //! Curves in a terminal: one row of block characters each.
 
-use super::history::{History, StepsEvent, TestEvent};
+use wordloom::train::session::{History, StepsEvent, TestEvent};
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wordloom::train::session::{Event, Facts, History, Observer, StepsEvent, TestEvent};
 use wordloom::train::write::write_file;
 
-use super::history::{History, StepsEvent, TestEvent};
-use super::page::{self, Facts};
+use super::page::{self, time_left};
 use super::plot;
 use crate::notice;
 
@@ -33,7 +33,7 @@ pub struct Report {
 
 impl Report {
     pub fn new(out: &Path) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(UNITS as u64), ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(Some(UNITS as u64), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("training [{bar:20}] {percent} %, {msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
@@ -49,22 +49,24 @@ impl Report {
     }
 
     /// Shows the numbers of some steps.
-    pub fn steps(&mut self, steps: &StepsEvent, progress: f64, time_left: &str) {
+    fn steps(&mut self, steps: &StepsEvent, facts: &Facts) {
         let mut line = format!("step {}, loss {:.2}", steps.step, steps.loss);
         if let Some(test) = &self.last_test {
             line += &format!(", dev {:.2}", test.loss);
             line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
         }
         line += &format!(
-            ", {:.0} tokens/s, rate {:.1e}, {time_left} left",
-            steps.tokens_per_second, steps.learning_rate
+            ", {:.0} tokens/s, rate {:.1e}, {} left",
+            steps.tokens_per_second,
+            steps.learning_rate,
+            time_left(facts)
         );
         self.bar.set_message(line);
-        self.bar.set_position((progress * UNITS) as u64);
+        self.bar.set_position((facts.progress * UNITS) as u64);
     }
 
     /// Writes a line for a test.
-    pub fn test(&mut self, test: &TestEvent, steps: Option<&StepsEvent>, time_left: &str) {
+    fn test(&mut self, test: &TestEvent, steps: Option<&StepsEvent>, facts: &Facts) {
         self.last_test = Some(*test);
         let mut line = format!("step {}", test.step);
         if let Some(steps) = steps {
@@ -74,20 +76,15 @@ impl Report {
         line += &test.bleu.map(|bleu| format!(", BLEU {bleu:.1}")).unwrap_or_default();
         line += if test.best { " (best)" } else { "" };
         if let Some(steps) = steps {
-            line += &format!(", {:.0} tokens/s, {time_left} left", steps.tokens_per_second);
+            line += &format!(", {:.0} tokens/s, {} left", steps.tokens_per_second, time_left(facts));
         }
         self.line(&line);
     }
 
-    /// A line above the bar.
-    pub fn line(&self, line: &str) {
-        self.bar.suspend(|| notice(line));
-    }
-
     /// Draws the curves if it is time.
-    pub fn curves(&mut self, history: &History, facts: &Facts) {
+    fn curves(&mut self, history: &History, facts: &Facts) {
         if self.paged.is_none_or(|paged| paged.elapsed() >= PAGE_PAUSE) {
-            self.write_page(history, facts);
+            self.write_page(history, facts, None);
         }
         if self.is_terminal && self.plotted.elapsed() >= PLOT_PAUSE {
             self.plot(history);
@@ -103,9 +100,9 @@ impl Report {
     }
 
     /// A page that cannot be written does not end a training. The user hears of it once.
-    fn write_page(&mut self, history: &History, facts: &Facts) {
+    fn write_page(&mut self, history: &History, facts: &Facts, end: Option<&str>) {
         self.paged = Some(Instant::now());
-        if let Err(error) = write_file(&self.page, page::page(history, facts).as_bytes())
+        if let Err(error) = write_file(&self.page, page::page(history, facts, end).as_bytes())
             && std::mem::take(&mut self.can_page)
         {
             self.line(&format!("warning: {error}"));
@@ -113,11 +110,34 @@ impl Report {
     }
 
     /// Draws the last curves.
-    pub fn finish(&mut self, history: &History, facts: &Facts) {
-        self.write_page(history, facts);
+    fn finish(&mut self, history: &History, facts: &Facts, end: &str) {
+        self.write_page(history, facts, Some(end));
         self.bar.finish_and_clear();
         if self.is_terminal {
             self.plot(history);
+        }
+    }
+}
+
+impl Observer for Report {
+    /// A line above the bar.
+    fn line(&mut self, line: &str) {
+        self.bar.suspend(|| notice(line));
+    }
+
+    fn event(&mut self, event: &Event, history: &History, facts: &Facts) {
+        match event {
+            Event::Start { .. } => self.bar.set_draw_target(ProgressDrawTarget::stderr()),
+            Event::Checkpoint { .. } => {}
+            Event::Steps(steps) => {
+                self.steps(steps, facts);
+                self.curves(history, facts);
+            }
+            Event::Test(test) => {
+                self.test(test, history.steps.last(), facts);
+                self.curves(history, facts);
+            }
+            Event::End { reason, .. } => self.finish(history, facts, reason),
         }
     }
 }

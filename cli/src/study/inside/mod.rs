@@ -22,6 +22,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use wordloom::model::config::Architecture;
+use wordloom::train::session::Corpus;
 use wordloom::translate::resolve_languages;
 use wordloom::{Model, TranslateOptions, Translator};
 
@@ -29,7 +30,6 @@ use super::figures::Painter;
 use super::runs::Settings;
 use crate::digest::Digest;
 use crate::setup::{DeviceArguments, ModelArguments, count};
-use crate::train::data::Corpus;
 use crate::{CliError, interrupt, notice};
 use findings::Findings;
 use log::Log;

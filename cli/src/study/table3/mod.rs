@@ -11,6 +11,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wordloom::DeviceChoice;
 use wordloom::train::pairs::PairsOptions;
+use wordloom::train::session::{Corpus, PairSource};
 use wordloom::transformer::Cancel;
 
 use super::material::Material;
@@ -19,7 +20,6 @@ use super::runs::{LOG, RunRecord, Runs, Settings};
 use crate::output::cannot_write;
 use crate::setup::{count, open_device};
 use crate::train::PrecisionName;
-use crate::train::data::Corpus;
 use crate::train::text::duration;
 use crate::{CliError, interrupt, notice};
 use results::Results;
@@ -120,7 +120,10 @@ fn check(arguments: &Arguments) -> Result<Vec<Row>, CliError> {
 /// What every run depends on. Rows and seeds can be added later.
 fn corpus(arguments: &Arguments) -> Result<Corpus, CliError> {
     let options = PairsOptions { ignore_columns: arguments.ignore_columns, ..PairsOptions::default() };
-    Corpus::of_files(std::slice::from_ref(&arguments.pairs), &arguments.dev, false, &options)
+    let [pairs, dev] = [&arguments.pairs, &arguments.dev].map(|files| PairSource::of_files(files));
+    let corpus = Corpus::load(pairs, dev, false, &options)?;
+    corpus.notes.iter().for_each(|line| notice(line));
+    Ok(corpus)
 }
 
 fn settings(arguments: &Arguments, corpus: &Corpus) -> Settings {

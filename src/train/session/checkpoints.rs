@@ -4,11 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use wordloom::train::checkpoint::RECORD;
-use wordloom::train::write::{WriteError, write_files};
-
-use crate::output::cannot_write;
-use crate::{CliError, notice};
+use super::super::checkpoint::RECORD;
+use super::super::write::{WriteError, write_files};
+use super::error::SessionError;
 
 const FOLDER: &str = "checkpoints";
 const NAME: &str = "step-";
@@ -16,9 +14,9 @@ const NAME: &str = "step-";
 const DIGITS: usize = 8;
 
 /// Checkpoints of a training, oldest first. Unfinished ones have other names.
-pub fn list(out: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn list(out: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let folder = out.join(FOLDER);
-    let failed = |source| CliError::Io { what: format!("cannot read {}", folder.display()), source };
+    let failed = |source| SessionError::cannot_read(&folder, source);
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
@@ -35,41 +33,42 @@ pub fn list(out: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(found)
 }
 
-/// Writes a checkpoint under another name and renames it when all of it is on the disk. Then removes the oldest ones, except for
-/// `keep`. Returns its folder.
+/// Writes a checkpoint under another name and renames it when all of it is on the disk. Returns
+/// its folder.
 ///
 /// After an error, the checkpoints from before are still there, and the unfinished one is not.
-pub fn write(out: &Path, step: u64, files: &[(String, Vec<u8>)], keep: usize) -> Result<PathBuf, CliError> {
+pub(super) fn write(out: &Path, step: u64, files: &[(String, Vec<u8>)]) -> Result<PathBuf, SessionError> {
     let parent = out.join(FOLDER);
-    fs::create_dir_all(&parent).map_err(|error| cannot_write(&parent, error))?;
+    fs::create_dir_all(&parent).map_err(|error| SessionError::cannot_write(&parent, error))?;
     let folder = parent.join(format!("{NAME}{step:0DIGITS$}"));
     if folder.join(RECORD).is_file() {
         return Ok(folder); // the same step of the same run
     }
     let new = parent.join(format!(".{NAME}{step:0DIGITS$}.{}.new", std::process::id()));
-    let place = || -> Result<(), CliError> {
+    let place = || -> Result<(), SessionError> {
         write_files(&new, files.iter().map(|(name, content)| (name.as_str(), &content[..])))?;
-        fs::rename(&new, &folder).map_err(|error| cannot_write(&folder, error))
+        fs::rename(&new, &folder).map_err(|error| SessionError::cannot_write(&folder, error))
     };
     place().inspect_err(|_| _ = fs::remove_dir_all(&new))?;
     sync(&parent);
-    remove_old(out, keep)?;
     Ok(folder)
 }
 
-fn remove_old(out: &Path, keep: usize) -> Result<(), CliError> {
+/// Removes the oldest checkpoints, except for `keep`. Returns a warning for each that cannot be removed.
+pub(super) fn remove_old(out: &Path, keep: usize) -> Result<Vec<String>, SessionError> {
     let found = list(out)?;
     let count = found.len().saturating_sub(keep.max(1));
-    for folder in &found[..count] {
-        if let Err(error) = fs::remove_dir_all(folder) {
-            notice(&format!("warning: cannot remove {}: {error}", folder.display()));
-        }
-    }
-    Ok(())
+    let removed = found[..count].iter().map(|folder| (folder, fs::remove_dir_all(folder)));
+    Ok(removed
+        .filter_map(|(folder, result)| {
+            let error = result.err()?;
+            Some(format!("warning: cannot remove {}: {error}", folder.display()))
+        })
+        .collect())
 }
 
 /// Removes what a killed process left unfinished.
-pub fn remove_unfinished(out: &Path) {
+pub(super) fn remove_unfinished(out: &Path) {
     let entries = fs::read_dir(out.join(FOLDER)).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -87,6 +86,9 @@ fn sync(folder: &Path) {
 }
 
 /// Whether an error is one of writing, after which a later try may succeed.
-pub fn is_about_writing(error: &CliError) -> bool {
-    matches!(error, CliError::Write(WriteError::Full { .. } | WriteError::Io { .. }) | CliError::Io { .. })
+pub(super) fn is_about_writing(error: &SessionError) -> bool {
+    matches!(
+        error,
+        SessionError::Write(WriteError::Full { .. } | WriteError::Io { .. }) | SessionError::Io { .. }
+    )
 }

@@ -1,11 +1,9 @@
 //! The time that a training still takes.
 
-use super::text::duration;
-
 /// Where this process began in the training's time and budget. After a resume the speed of this process counts: an earlier
 /// one may have run on another machine, or beside other work.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(super) struct Pace {
     seconds: f64,
     progress: f64,
 }
@@ -16,12 +14,10 @@ impl Pace {
         Self { seconds, progress }
     }
 
-    /// The time to the end, for readers: `40 min`, or `?` before any progress.
-    pub fn time_left(&self, seconds: f64, progress: f64) -> String {
-        match progress > self.progress {
-            true => duration((seconds - self.seconds) * (1.0 - progress) / (progress - self.progress)),
-            false => "?".to_owned(),
-        }
+    /// The seconds to the end; `None` before any progress.
+    pub fn seconds_left(&self, seconds: f64, progress: f64) -> Option<f64> {
+        (progress > self.progress)
+            .then(|| (seconds - self.seconds) * (1.0 - progress) / (progress - self.progress))
     }
 }
 
@@ -32,8 +28,10 @@ mod tests {
     #[test]
     fn the_time_left_follows_the_speed_of_this_process() {
         let (fresh, resumed) = (Pace::new(0.0, 0.0), Pace::new(8000.0, 0.5));
-        assert_eq!([fresh.time_left(60.0, 0.5), fresh.time_left(0.0, 0.0)], ["60 s", "?"]);
+        assert_eq!([fresh.seconds_left(60.0, 0.5), fresh.seconds_left(0.0, 0.0)], [Some(60.0), None]);
         // a slow first half, then a tenth in a minute
-        assert_eq!([resumed.time_left(8060.0, 0.6), resumed.time_left(8000.0, 0.5)], ["4 min", "?"]);
+        let left = resumed.seconds_left(8060.0, 0.6).unwrap();
+        assert!((left - 240.0).abs() < 1e-6, "{left}");
+        assert_eq!(resumed.seconds_left(8000.0, 0.5), None);
     }
 }

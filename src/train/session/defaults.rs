@@ -1,10 +1,10 @@
 //! Defaults by the amount of data.
 
-use wordloom::train::new_model::NewModel;
+use super::super::new_model::NewModel;
 
 /// A shape of a new model with the numbers that train it well.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
+pub(super) struct Size {
     pub name: &'static str,
     /// Number of pairs up to which it is the default.
     pairs: usize,
@@ -64,7 +64,7 @@ const SIZES: [Size; 3] = [
 ];
 
 /// Numbers for a model that has learned before: small steps, so that it forgets little.
-pub const FINE_TUNING: Size =
+pub(super) const FINE_TUNING: Size =
     Size { name: "fine-tuning", batch_tokens: 1024, warmup: 50, peak: 2e-4, dropout: 0.1, ..SIZES[0] };
 
 /// Positions of a new model.
@@ -101,23 +101,23 @@ impl Size {
 }
 
 /// Number of tokens of a new vocabulary: more text shows more words often enough to learn them.
-pub fn vocabulary_size(pairs: usize) -> usize {
+pub(super) fn vocabulary_size(pairs: usize) -> usize {
     let tokens = 30.0 * (pairs as f64).sqrt();
     ((tokens / 100.0).round() as usize * 100).clamp(1000, 32_000)
 }
 
 /// Minutes of a training whose end the user does not choose.
-pub fn minutes(pairs: usize) -> f64 {
+pub(super) fn minutes(pairs: usize) -> f64 {
     (pairs as f64 / 500.0).round().clamp(4.0, 120.0)
 }
 
 /// Number of pairs that are held back if there is no dev set.
-pub fn held_back(pairs: usize) -> usize {
+pub(super) fn held_back(pairs: usize) -> usize {
     (pairs / 20).clamp(1, 500)
 }
 
 /// Steps between tests: an epoch of so many steps, within limits.
-pub fn test_steps(steps_of_epoch: usize) -> u64 {
+pub(super) fn test_steps(steps_of_epoch: usize) -> u64 {
     (steps_of_epoch as u64).next_multiple_of(10).clamp(50, 1000)
 }
 

@@ -3,24 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use wordloom::Model;
-use wordloom::json_problem::json_problem;
-use wordloom::model::files::ModelFiles;
-use wordloom::text::Normalization;
-use wordloom::train::augment::Augmentation;
-use wordloom::train::card::Card;
-use wordloom::train::checkpoint::{MOMENTS, RECORD, Record, Settings};
-use wordloom::train::folder::marian_folder;
-use wordloom::train::new_model::NewModel;
-use wordloom::train::new_vocabulary::{NewVocabulary, new_vocabulary};
-use wordloom::train::pairs::SentencePair;
-use wordloom::train::vocabulary::{TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
 
-use super::arguments::{Arguments, Chosen};
+use super::super::augment::Augmentation;
+use super::super::card::Card;
+use super::super::checkpoint::{MOMENTS, RECORD, Record, Settings};
+use super::super::folder::marian_folder;
+use super::super::new_model::NewModel;
+use super::super::new_vocabulary::{NewVocabulary, new_vocabulary};
+use super::super::pairs::SentencePair;
+use super::super::stopping::Goal;
+use super::super::vocabulary::{TrainedVocabulary, VocabularyError, VocabularyOptions, learn};
+use super::corpus::Corpus;
 use super::defaults::{self, FINE_TUNING, Size};
-use crate::digest::Digest;
-use crate::setup::model_files;
-use crate::{CliError, notice};
+use super::error::SessionError;
+use super::hash::hash;
+use super::observer::Observer;
+use super::options::{Chosen, Config, Options};
+use crate::json_problem::json_problem;
+use crate::model::Model;
+use crate::model::files::ModelFiles;
+use crate::precision::Products;
+use crate::text::Normalization;
 
 const CONFIG: &str = "config.json";
 /// Limit on files beside the weights, bytes: vocabularies are the largest.
@@ -31,7 +34,7 @@ const CONFIG_LIMIT: u64 = 1 << 20;
 const COMPANIONS: [&str; 4] = [".json", ".spm", ".model", ".txt"];
 
 /// A model to train, and what goes with it.
-pub struct Start {
+pub(super) struct Start {
     pub model: Model,
     /// Configuration and tokenizer, which every checkpoint gets.
     pub companions: Vec<(String, Vec<u8>)>,
@@ -44,60 +47,64 @@ pub struct Start {
 }
 
 impl Start {
-    /// Makes or opens the model. `checkpoint`: the folder to go on from.
+    /// Makes or opens the model. `checkpoint`: the folder to go on from; else `given`: the files of the model to go on from.
     pub fn new(
-        arguments: &Arguments,
+        options: &Options,
         (train, augmentation): (&[SentencePair], &Augmentation),
-        checkpoint: Option<&Path>,
-    ) -> Result<Self, CliError> {
-        let shape = Shape::new(arguments, train.len())?;
-        match (checkpoint, &arguments.model) {
+        (checkpoint, given): (Option<&Path>, Option<ModelFiles>),
+        observer: &mut dyn Observer,
+    ) -> Result<Self, SessionError> {
+        let shape = Shape::new(options, train.len())?;
+        match (checkpoint, given) {
             (Some(folder), _) => {
                 let files = ModelFiles::directory(folder)?;
                 let record = Record::read(&files)?;
-                notice(&format!("going on from {}, step {}", folder.display(), record.state.steps));
-                let size = if arguments.model.is_some() { FINE_TUNING } else { shape.size() };
+                let step = record.state.steps;
+                observer.line(&format!("going on from {}, step {step}", folder.display()));
+                let size = if options.model.is_some() { FINE_TUNING } else { shape.size() };
                 let start = Self::open(files.clone(), size)?;
-                Ok(Self { resumed: Some((files, record)), notes: notes(arguments), ..start })
+                Ok(Self { resumed: Some((files, record)), notes: notes(options), ..start })
             }
-            (None, Some(model)) => {
-                let files = given(model)?;
-                let files = match arguments.vocabulary {
+            (None, Some(files)) => {
+                let files = match options.vocabulary {
                     None => files,
                     Some(_) => {
-                        let vocabulary = vocabulary(arguments, train, augmentation)?;
-                        with_vocabulary(arguments, &files, &vocabulary)?
+                        let vocabulary = vocabulary(options, train, augmentation, observer)?;
+                        with_vocabulary(options, &files, &vocabulary, observer)?
                     }
                 };
-                Ok(Self { notes: notes(arguments), ..Self::open(files, FINE_TUNING)? })
+                Ok(Self { notes: notes(options), ..Self::open(files, FINE_TUNING)? })
             }
-            (None, None) => Self::make(arguments, &shape, (train, augmentation)),
+            (None, None) => {
+                let vocabulary = vocabulary(options, train, augmentation, observer)?;
+                Self::make(options, &shape, &vocabulary, observer)
+            }
         }
     }
 
-    fn open(files: ModelFiles, size: Size) -> Result<Self, CliError> {
+    fn open(files: ModelFiles, size: Size) -> Result<Self, SessionError> {
         let companions = companions(&files)?;
         let model = Model::from_files(files)?;
         Ok(Self { model, companions, size, resumed: None, notes: Vec::new() })
     }
 
     fn make(
-        arguments: &Arguments,
+        options: &Options,
         shape: &Shape,
-        (train, augmentation): (&[SentencePair], &Augmentation),
-    ) -> Result<Self, CliError> {
-        let vocabulary = vocabulary(arguments, train, augmentation)?;
-        let dropout = arguments.numbers.chosen(shape.size()).dropout;
-        let new = shape.new_model(&vocabulary, dropout)?;
+        vocabulary: &TrainedVocabulary,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, SessionError> {
+        let dropout = options.numbers.chosen(shape.size()).dropout;
+        let new = shape.new_model(vocabulary, dropout)?;
         let card = Card {
-            source_language: arguments.from.clone().unwrap_or_default(),
-            target_language: arguments.to.clone().unwrap_or_default(),
+            source_language: options.from.clone().unwrap_or_default(),
+            target_language: options.to.clone().unwrap_or_default(),
             ..Card::default()
         };
-        let weights = new.initial_weights(arguments.numbers.seed)?;
-        let files = marian_folder(&new, (&vocabulary).into(), (weights, "float32"), &card)?;
+        let weights = new.initial_weights(options.numbers.seed)?;
+        let files = marian_folder(&new, vocabulary.into(), (weights, "float32"), &card)?;
         let label = "the new model";
-        notice(&format!(
+        observer.line(&format!(
             "{label}: d_model {}, {} + {} layers, {} tokens, {} parameters",
             new.d_model,
             new.encoder_layers,
@@ -116,48 +123,39 @@ impl Start {
 
     /// Hash of configuration and tokenizer.
     pub fn digest(&self) -> String {
-        let mut digest = Digest::default();
-        for (name, content) in &self.companions {
-            digest.update(name.as_bytes());
-            digest.update(&(content.len() as u64).to_le_bytes());
-            digest.update(content);
-        }
-        digest.summary().hash
+        let lengths: Vec<[u8; 8]> =
+            self.companions.iter().map(|(_, content)| (content.len() as u64).to_le_bytes()).collect();
+        let companions = self.companions.iter().zip(&lengths);
+        hash(companions.flat_map(|((name, content), length)| [name.as_bytes(), &length[..], content]))
     }
 }
 
 /// What the card says of a model that has learned before.
-fn notes(arguments: &Arguments) -> Vec<String> {
-    let Some(model) = &arguments.model else { return Vec::new() };
+fn notes(options: &Options) -> Vec<String> {
+    let Some(model) = &options.model else { return Vec::new() };
     let mut notes = vec![format!("Training went on from {}.", model.display())];
-    notes.extend(arguments.vocabulary.map(|size| format!("It got a new vocabulary of {size} tokens.")));
+    notes.extend(options.vocabulary.map(|size| format!("It got a new vocabulary of {size} tokens.")));
     notes
-}
-
-/// The files of `--model`. The name of the built-in model is `built-in`.
-fn given(model: &Path) -> Result<ModelFiles, CliError> {
-    match model.to_str() {
-        Some("built-in") => model_files(None),
-        _ => model_files(Some(model)),
-    }
 }
 
 /// A model with another vocabulary.
 fn with_vocabulary(
-    arguments: &Arguments,
+    options: &Options,
     files: &ModelFiles,
     vocabulary: &TrainedVocabulary,
-) -> Result<ModelFiles, CliError> {
-    let languages = [arguments.from.as_deref(), arguments.to.as_deref()];
-    let new = new_vocabulary(files, vocabulary, languages, arguments.numbers.seed)?;
+    observer: &mut dyn Observer,
+) -> Result<ModelFiles, SessionError> {
+    let languages = [options.from.as_deref(), options.to.as_deref()];
+    let new = new_vocabulary(files, vocabulary, languages, options.numbers.seed)?;
     let NewVocabulary { kept, means, random, .. } = new;
     let label = format!("{} with a new vocabulary", files.label());
-    notice(&format!("{label}: {kept} tokens as before, {means} from parts of them, {random} at random"));
+    let counts = format!("{kept} tokens as before, {means} from parts of them, {random} at random");
+    observer.line(&format!("{label}: {counts}"));
     Ok(ModelFiles::memory(label, new.files))
 }
 
 /// Configuration and tokenizer of a model, without weights, records and texts about it.
-fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, CliError> {
+fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, SessionError> {
     let is_companion = |name: &str| {
         let is_other = [MOMENTS, RECORD].contains(&name) || name.ends_with(".index.json");
         !name.starts_with('.') && !is_other && COMPANIONS.iter().any(|end| name.ends_with(end))
@@ -175,9 +173,9 @@ fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, CliError> {
 }
 
 /// A configuration that says that the weights are in f32, as those of checkpoints are.
-fn in_f32(file: &str, content: &[u8]) -> Result<Vec<u8>, CliError> {
+fn in_f32(file: &str, content: &[u8]) -> Result<Vec<u8>, SessionError> {
     let mut config: Map<String, Value> = serde_json::from_slice(content)
-        .map_err(|error| CliError::Input(format!("{file}: {}", json_problem(&error))))?;
+        .map_err(|error| SessionError::Input(format!("{file}: {}", json_problem(&error))))?;
     config.remove("torch_dtype"); // the name of the key in older versions
     config.insert("dtype".to_owned(), "float32".into());
     Ok(format!("{:#}\n", Value::from(config)).into_bytes())
@@ -185,21 +183,22 @@ fn in_f32(file: &str, content: &[u8]) -> Result<Vec<u8>, CliError> {
 
 /// The vocabulary of the pairs, and of a copy with other names if the training puts some in.
 fn vocabulary(
-    arguments: &Arguments,
+    options: &Options,
     train: &[SentencePair],
     augmentation: &Augmentation,
-) -> Result<TrainedVocabulary, CliError> {
+    observer: &mut dyn Observer,
+) -> Result<TrainedVocabulary, SessionError> {
     let normalization = Normalization::standard();
     let changed: Vec<SentencePair> = match augmentation.is_none() {
         true => Vec::new(),
         false => (0..train.len()).map(|index| augmentation.vocabulary_example(train, index)).collect(),
     };
-    let learn = |size: usize| {
-        notice(&format!("learning a vocabulary of {size} tokens"));
+    let mut learn = |size: usize| {
+        observer.line(&format!("learning a vocabulary of {size} tokens"));
         let texts = train.iter().chain(&changed).flat_map(|pair| [&*pair.source, &*pair.target]);
         learn(texts, &VocabularyOptions::new(size), &normalization, &mut |_| {})
     };
-    let vocabulary = match arguments.vocabulary {
+    let vocabulary = match options.vocabulary {
         Some(size) => learn(size),
         // the user did not ask for this size
         None => match learn(defaults::vocabulary_size(train.len())) {
@@ -214,25 +213,29 @@ fn vocabulary(
 /// The shape of a new model: a named size, or a `config.json`.
 enum Shape {
     Size(Size),
-    Config(PathBuf, Map<String, Value>),
+    /// Name for messages, and keys.
+    Config(String, Map<String, Value>),
 }
 
 impl Shape {
-    fn new(arguments: &Arguments, pairs: usize) -> Result<Self, CliError> {
-        let Some(wanted) = &arguments.config else { return Ok(Self::Size(Size::of_pairs(pairs))) };
-        if let Some(size) = Size::named(wanted) {
+    fn new(options: &Options, pairs: usize) -> Result<Self, SessionError> {
+        let named = match &options.config {
+            None => return Ok(Self::Size(Size::of_pairs(pairs))),
+            Some(Config::Keys(keys)) => return Ok(Self::Config("config".to_owned(), keys.clone())),
+            Some(Config::Named(name)) => name,
+        };
+        if let Some(size) = Size::named(named) {
             return Ok(Self::Size(size));
         }
-        let path = PathBuf::from(wanted);
+        let path = PathBuf::from(named);
         if !path.exists() {
             let problem = "neither tiny, small or base nor a file";
-            return Err(CliError::Usage(format!("--config {wanted}: {problem}")));
+            return Err(SessionError::Usage(format!("--config {named}: {problem}")));
         }
-        let files = ModelFiles::configuration(&path);
-        let content = files.read(CONFIG, CONFIG_LIMIT)?;
+        let content = ModelFiles::configuration(&path).read(CONFIG, CONFIG_LIMIT)?.into_owned();
         let config = serde_json::from_slice(&content)
-            .map_err(|error| CliError::Input(format!("{wanted}: {}", json_problem(&error))))?;
-        Ok(Self::Config(path, config))
+            .map_err(|error| SessionError::Input(format!("{named}: {}", json_problem(&error))))?;
+        Ok(Self::Config(path.display().to_string(), config))
     }
 
     /// The numbers of training that suit the shape.
@@ -246,29 +249,29 @@ impl Shape {
         }
     }
 
-    fn new_model(&self, vocabulary: &TrainedVocabulary, dropout: f64) -> Result<NewModel, CliError> {
-        let (path, config) = match self {
+    fn new_model(&self, vocabulary: &TrainedVocabulary, dropout: f64) -> Result<NewModel, SessionError> {
+        let (file, config) = match self {
             Self::Size(size) => return Ok(size.new_model(vocabulary.size, dropout)),
-            Self::Config(path, config) => (path.display(), config),
+            Self::Config(name, config) => (name, config),
         };
         let model_type = config.get("model_type").and_then(Value::as_str).unwrap_or("marian");
         if model_type != "marian" {
             let problem = "a new model is a marian model; others can be trained with --model";
-            return Err(CliError::Input(format!("{path}: \"model_type\" is {model_type:?}; {problem}")));
+            return Err(SessionError::Input(format!("{file}: \"model_type\" is {model_type:?}; {problem}")));
         }
         let defaults = NewModel::base(vocabulary.size);
         let number = |key: &str, default: usize| match config.get(key) {
             None => Ok(default),
             Some(value) => value.as_u64().and_then(|value| usize::try_from(value).ok()).ok_or_else(|| {
-                CliError::Input(format!("{path}: {key:?} is {value}; it must be a whole number"))
+                SessionError::Input(format!("{file}: {key:?} is {value}; it must be a whole number"))
             }),
         };
         let same = |encoder: &str, decoder: &str, default: usize| {
             let (one, other) = (number(encoder, default)?, number(decoder, default)?);
             match one == other {
                 true => Ok(one),
-                false => Err(CliError::Input(format!(
-                    "{path}: {encoder:?} is {one}, and {decoder:?} is {other}; a new model has one number for both"
+                false => Err(SessionError::Input(format!(
+                    "{file}: {encoder:?} is {one}, and {decoder:?} is {other}; a new model has one number for both"
                 ))),
             }
         };
@@ -287,31 +290,42 @@ impl Shape {
 }
 
 /// What the result of a run depends on, by the names of options.
-pub fn settings(
-    arguments: &Arguments,
+pub(super) fn settings(
+    options: &Options,
     start: &Start,
     [train, dev]: [&[SentencePair]; 2],
     (chosen, substitutions): (Chosen, Option<String>),
 ) -> Settings {
-    let examples = &arguments.examples;
-    let numbers = &arguments.numbers;
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let examples = &options.examples;
+    let numbers = &options.numbers;
     let given = |text: Option<String>| text.unwrap_or_else(|| "not given".to_owned());
+    let config = options.config.as_ref().map(|config| match config {
+        Config::Named(name) => name.clone(),
+        Config::Keys(keys) => Value::from(keys.clone()).to_string(),
+    });
+    let precision = match numbers.products {
+        Products::F32 => "f32",
+        Products::Bf16 => "bf16",
+    };
+    let goal = match options.tests.goal {
+        Goal::Loss => "loss",
+        Goal::Bleu => "bleu",
+    };
     let settings = [
-        ("the training data", super::data::Corpus::digest(train)),
-        ("the dev set", super::data::Corpus::digest(dev)),
+        ("the training data", Corpus::digest(train)),
+        ("the dev set", Corpus::digest(dev)),
         ("the hash of configuration and tokenizer", start.digest()),
-        ("--model", given(path(&arguments.model))),
-        ("--config", given(arguments.config.clone())),
-        ("--vocabulary", given(arguments.vocabulary.map(|size| size.to_string()))),
-        ("--from", given(arguments.from.clone())),
-        ("--to", given(arguments.to.clone())),
+        ("--model", given(options.model.as_ref().map(|path| path.display().to_string()))),
+        ("--config", given(config)),
+        ("--vocabulary", given(options.vocabulary.map(|size| size.to_string()))),
+        ("--from", given(options.from.clone())),
+        ("--to", given(options.to.clone())),
         ("--substitute", given(substitutions)),
         ("--joined", examples.joined.to_string()),
         ("--lower-cased", examples.lower_cased.to_string()),
         ("--unpunctuated", examples.unpunctuated.to_string()),
-        ("--freeze", given(Some(arguments.freeze.join(" ")))),
-        ("--train-only", given(Some(arguments.train_only.join(" ")))),
+        ("--freeze", options.freeze.join(" ")),
+        ("--train-only", options.train_only.join(" ")),
         ("--batch-tokens", chosen.batch_tokens.to_string()),
         ("--accumulate", chosen.accumulate.to_string()),
         ("--learning-rate", chosen.learning_rate.to_string()),
@@ -321,9 +335,9 @@ pub fn settings(
         ("--label-smoothing", numbers.label_smoothing.to_string()),
         ("--weight-decay", numbers.weight_decay.to_string()),
         ("--max-norm", numbers.max_norm.to_string()),
-        ("--precision", numbers.precision.name().to_owned()),
+        ("--precision", precision.to_owned()),
         ("--seed", numbers.seed.to_string()),
-        ("--goal", format!("{:?}", arguments.tests.goal).to_lowercase()),
+        ("--goal", goal.to_owned()),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -3,55 +3,53 @@
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use wordloom::text::TextError;
-use wordloom::train::augment::Augmentation;
-use wordloom::train::batches::{Batches, Capacity, Epoch, TooLong};
-use wordloom::train::pairs::SentencePair;
-use wordloom::train::run::{EpochData, EpochSource};
-use wordloom::train::substitute::Substitution;
-use wordloom::train::{Pair, TrainError};
 
-use super::arguments::Arguments;
-use super::data::{Encoded, Encoder};
-use crate::digest::Digest;
-use crate::output::cannot_read;
-use crate::{CliError, notice};
+use super::super::augment::Augmentation;
+use super::super::batches::{Batches, Capacity, Epoch, TooLong};
+use super::super::pairs::SentencePair;
+use super::super::run::{EpochData, EpochSource, same_pairs};
+use super::super::substitute::Substitution;
+use super::super::{Pair, TrainError};
+use super::encoder::{Encoded, Encoder};
+use super::error::SessionError;
+use super::hash::hash;
+use super::options::Options;
+use crate::text::TextError;
 
 /// Limit on a file of substitutions, bytes.
 const LIMIT: u64 = 64 << 20;
 
 /// The changes that were asked for, and the hash of the file of substitutions.
-pub fn augmentation(arguments: &Arguments) -> Result<(Augmentation, Option<String>), CliError> {
-    let shares = &arguments.examples;
-    let mut hash = None;
+pub(super) fn augmentation(options: &Options) -> Result<(Augmentation, Option<String>), SessionError> {
+    let shares = &options.examples;
+    let mut hashed = None;
     let substitution = match &shares.substitute {
         None => None,
         Some(path) => {
-            let failed = |error| cannot_read(path, error);
+            let failed = |error| SessionError::cannot_read(path, error);
             let length = path.metadata().map_err(failed)?.len();
             if length > LIMIT {
                 let problem = format!("{length} bytes; the limit for lists of names is {LIMIT}");
-                return Err(CliError::Input(format!("{}: {problem}", path.display())));
+                return Err(SessionError::Input(format!("{}: {problem}", path.display())));
             }
             let json = std::fs::read(path).map_err(failed)?;
-            let mut digest = Digest::default();
-            digest.update(&json);
-            hash = Some(digest.summary().hash);
-            let languages = [&arguments.from, &arguments.to].map(|code| code.as_deref().unwrap_or_default());
+            hashed = Some(hash([&json[..]]));
+            let languages = [&options.from, &options.to].map(|code| code.as_deref().unwrap_or_default());
             let name = path.display().to_string();
             let substitution = Substitution::from_json(&name, &json, languages);
-            Some(substitution.map_err(|error| CliError::Input(error.to_string()))?)
+            Some(substitution.map_err(|error| SessionError::Input(error.to_string()))?)
         }
     };
-    let seed = arguments.numbers.seed;
+    let seed = options.numbers.seed;
     let (joined, lower_cased, unpunctuated) = (shares.joined, shares.lower_cased, shares.unpunctuated);
-    Ok((Augmentation { substitution, joined, lower_cased, unpunctuated, seed }, hash))
+    Ok((Augmentation { substitution, joined, lower_cased, unpunctuated, seed }, hashed))
 }
 
 /// Training pairs, and how an epoch's examples are made from them.
 #[derive(Clone)]
-pub struct Examples {
+pub(super) struct Examples {
     pub augmentation: Arc<Augmentation>,
     pub pairs: Arc<Vec<SentencePair>>,
     pub encoder: Arc<Encoder>,
@@ -71,7 +69,7 @@ impl Examples {
     /// The data of every epoch. `first`: the examples of epoch 0.
     pub fn source(self, first: Vec<Pair>, batches: Batches) -> EpochSource {
         if self.augmentation.is_none() {
-            return wordloom::train::run::same_pairs(first, batches);
+            return same_pairs(first, batches);
         }
         let (capacity, seed) = (batches.capacity(), self.augmentation.seed);
         let mut first = Some(EpochData { epoch: batches.epoch(0), pairs: Arc::new(first) });
@@ -87,7 +85,13 @@ impl Examples {
             // text takes long to become tokens; meanwhile the device trains
             let ahead = self.clone();
             let following = number + 1;
-            next = Some((following, thread::spawn(move || ahead.data(following, capacity, seed))));
+            // in threads of its own: the caller's pool may be busy, and a process that was forked has no global one
+            let threads = rayon::current_num_threads();
+            let thread = thread::spawn(move || match ThreadPoolBuilder::new().num_threads(threads).build() {
+                Ok(pool) => pool.install(|| ahead.data(following, capacity, seed)),
+                Err(_) => ahead.data(following, capacity, seed),
+            });
+            next = Some((following, thread));
             Ok(data)
         })
     }
@@ -99,8 +103,8 @@ impl Examples {
     }
 }
 
-/// Says what the examples of an epoch are.
-pub fn note(arguments: &Arguments, augmentation: &Augmentation) -> Vec<String> {
+/// What the examples of an epoch are, one entry a line.
+pub(super) fn notes(options: &Options, augmentation: &Augmentation) -> Vec<String> {
     let shares = [
         (augmentation.joined, "two pairs joined"),
         (augmentation.lower_cased, "a source in lower case"),
@@ -111,9 +115,8 @@ pub fn note(arguments: &Arguments, augmentation: &Augmentation) -> Vec<String> {
         .filter(|(share, _)| *share > 0.0)
         .map(|(share, what)| format!("{what}: a share of {share} of the examples"))
         .collect();
-    if let Some(path) = &arguments.examples.substitute {
+    if let Some(path) = &options.examples.substitute {
         notes.push(format!("other names and numbers in every epoch, by {}", path.display()));
     }
-    notes.iter().for_each(|line| notice(line));
     notes
 }

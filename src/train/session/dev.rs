@@ -1,16 +1,17 @@
 //! The dev set: its loss, and the scores of its translations.
 
-use wordloom::evaluate::{EvaluateError, bleu, chrf};
-use wordloom::train::batches::{Batches, Capacity, Epoch, TooLong};
-use wordloom::train::pairs::SentencePair;
-use wordloom::train::run::dev_losses;
-use wordloom::train::{Losses, Pair, TrainError, Trainer};
-use wordloom::transformer::{Cancel, GenerateError, GenerateOptions};
-use wordloom::{Device, Model, Transformer, TranslateOptions, Translator};
-
-use super::arguments::Arguments;
-use super::data::{Encoded, chosen_languages};
-use crate::CliError;
+use super::super::batches::{BatchError, Batches, Capacity, Epoch, TooLong};
+use super::super::pairs::SentencePair;
+use super::super::run::dev_losses;
+use super::super::{Losses, Pair, TrainError, Trainer};
+use super::encoder::{Encoded, chosen_languages};
+use super::error::SessionError;
+use super::options::Options;
+use crate::device::Device;
+use crate::evaluate::{bleu, chrf};
+use crate::model::Model;
+use crate::transformer::{Cancel, GenerateOptions, Transformer};
+use crate::translate::{TranslateOptions, Translator};
 
 /// Most tokens of a test translation for each token of its source, and a few more: a model that has learned little repeats
 /// itself to the end.
@@ -18,6 +19,7 @@ const LONGEST_RATIO: usize = 2;
 const LONGEST_MORE: usize = 10;
 
 /// The dev set of a training.
+#[derive(Clone, Debug)]
 pub struct Dev {
     pairs: Vec<Pair>,
     batches: Epoch,
@@ -26,13 +28,17 @@ pub struct Dev {
 }
 
 impl Dev {
-    /// `kept`: pairs that fit the model, with their indices among `texts`.
+    /// * `kept`: pairs that fit the model, with their indices among `texts`
+    /// * `translated`: number of pairs to translate for scores
+    ///
+    /// # Errors
+    /// [`BatchError`] if no pair fits into a batch.
     pub fn new(
         (pairs, indices): Encoded,
         texts: &[SentencePair],
         capacity: Capacity,
         translated: usize,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self, BatchError> {
         let batches = Batches::new(&pairs, capacity, 0, TooLong::LeaveOut)?.epoch(0);
         let count = translated.min(pairs.len());
         // at equal distances: files are often sorted by length
@@ -44,8 +50,16 @@ impl Dev {
     }
 
     /// The loss of all pairs.
+    ///
+    /// # Errors
+    /// [`TrainError`]
     pub async fn losses(&self, trainer: &mut Trainer) -> Result<Losses, TrainError> {
         dev_losses(trainer, &self.pairs, &self.batches).await
+    }
+
+    /// Whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
     }
 
     /// Number of pairs.
@@ -60,30 +74,33 @@ impl Dev {
 
     /// BLEU and chrF of the translated pairs, with a number of beams or the model's own.
     ///
-    /// Returns [`CliError::Interrupted`] after Ctrl-C.
-    pub async fn scores(
+    /// Returns [`SessionError::Interrupted`] after Ctrl-C.
+    pub(super) async fn scores(
         &self,
         device: &Device,
         model: &Model,
-        arguments: &Arguments,
+        options: &Options,
         (beams, cancel): (Option<usize>, &Cancel),
-    ) -> Result<[f64; 2], CliError> {
+    ) -> Result<[f64; 2], SessionError> {
         let transformer = Transformer::load(device, model, &mut |_| {})?;
         let translator = Translator::from_parts(transformer, model.tokenizer()?);
-        let [from, to] = chosen_languages(arguments, translator.tokenizer());
-        let mut options = TranslateOptions::default();
-        options.generation.num_beams = beams;
-        (options.source_language, options.target_language) = (from.map(str::to_owned), to.map(str::to_owned));
-        self.scores_of(&translator, &options, cancel).await
+        let [from, to] = chosen_languages(options, translator.tokenizer());
+        let mut search = TranslateOptions::default();
+        search.generation.num_beams = beams;
+        (search.source_language, search.target_language) = (from.map(str::to_owned), to.map(str::to_owned));
+        self.scores_of(&translator, &search, cancel).await
     }
 
-    /// As [`Dev::scores`], with a translator and its options.
+    /// BLEU and chrF of the translated pairs.
+    ///
+    /// # Errors
+    /// [`SessionError::Interrupted`] if `cancel` ends the search; errors of the search and of the device.
     pub async fn scores_of(
         &self,
         translator: &Translator,
         options: &TranslateOptions,
         cancel: &Cancel,
-    ) -> Result<[f64; 2], CliError> {
+    ) -> Result<[f64; 2], SessionError> {
         let limit = translator.transformer().config().positions.longest_input();
         let requests = self.translated.iter().map(|(index, _)| {
             let source = &self.pairs[*index].source;
@@ -92,11 +109,7 @@ impl Dev {
         });
         let requests = requests.collect::<Result<Vec<_>, _>>()?;
         let generate = GenerateOptions::default().cancel(cancel);
-        let found = translator.transformer().generate(&requests, generate).await;
-        let found = found.map_err(|error| match error {
-            GenerateError::Cancelled => CliError::Interrupted,
-            error => error.into(),
-        })?;
+        let found = translator.transformer().generate(&requests, generate).await?;
         let texts = found.iter().map(|found| {
             let tokens = found.hypotheses.first().map_or(&[][..], |best| &best.tokens);
             translator.tokenizer().decode(tokens, true)
@@ -104,11 +117,7 @@ impl Dev {
         let texts = texts.collect::<Result<Vec<String>, _>>()?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let references: Vec<&str> = self.translated.iter().map(|(_, reference)| reference.as_str()).collect();
-        let failed = |error: EvaluateError| CliError::Input(error.to_string());
         let references = [references];
-        Ok([
-            bleu(&texts, &references).map_err(failed)?.score,
-            chrf(&texts, &references).map_err(failed)?.score,
-        ])
+        Ok([bleu(&texts, &references)?.score, chrf(&texts, &references)?.score])
     }
 }

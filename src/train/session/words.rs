@@ -1,0 +1,34 @@
+//! Numbers and times for readers.
+
+/// `12,345`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `40 s`, `12 min`, `3.5 h`
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 90.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_readers() {
+        assert_eq!([7, 123_456, 1_234_567].map(grouped), ["7", "123,456", "1,234,567"]);
+        assert_eq!([40.4, 720.0, 12_600.0].map(duration), ["40 s", "12 min", "3.5 h"]);
+    }
+}
