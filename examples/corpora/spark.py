@@ -7,6 +7,8 @@ SOURCE has the columns id and text, TRANSLATED also translation. A task that fai
 """
 
 import argparse
+import shutil
+import tempfile
 from pathlib import Path
 
 import pyarrow
@@ -28,10 +30,12 @@ def main():
     spark = SparkSession.builder.appName("wordloom").getOrCreate()
     is_folder = arguments.model is not None and Path(arguments.model).is_dir()
     if is_folder:
-        spark.sparkContext.addFile(arguments.model, recursive=True)
+        folder = tempfile.TemporaryDirectory()  # removed at the end of the program
+        archive = shutil.make_archive(str(Path(folder.name) / "model"), "zip", arguments.model)
+        spark.sparkContext.addArchive(f"{archive}#model")  # unpacked once on each machine
 
     def translate(batches):
-        model = SparkFiles.get(Path(arguments.model).name) if is_folder else arguments.model
+        model = SparkFiles.get("model") if is_folder else arguments.model
         translator = corpora.translator(
             model, arguments.device, threads=TaskContext.get().cpus(), beams=arguments.beams
         )
