@@ -19,11 +19,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let config = SessionConfig::new_with_ballista();
     let mut state = SessionStateBuilder::new().with_config(config).with_default_features().build();
-    state.register_udf(Translations::embedded().function().into())?;
+    let function = Translations::embedded().function();
+    state.register_udf(function.clone().into())?; // for a scheduler and an executor in this process
     let context = match cluster {
         [address, ..] => SessionContext::remote_with_state(address, state).await?,
         [] => SessionContext::standalone_with_state(state).await?,
     };
+    context.register_udf(function); // for the client
     context.register_parquet("corpus", source, Default::default()).await?;
 
     let translations = context.sql("SELECT id, translate(text, 'en', 'de') AS de FROM corpus").await?;

@@ -32,9 +32,14 @@ fn models() -> Translations {
 
 fn state() -> SessionState {
     let config = SessionConfig::new_with_ballista().with_target_partitions(4);
-    let mut state = SessionStateBuilder::new().with_config(config).with_default_features().build();
-    state.register_udf(models().function().into()).unwrap();
-    state
+    SessionStateBuilder::new().with_config(config).with_default_features().build()
+}
+
+/// A client with the function. Ballista takes no functions from the state of a client.
+async fn client(address: &str) -> SessionContext {
+    let context = SessionContext::remote_with_state(&format!("df://{address}"), state()).await.unwrap();
+    context.register_udf(models().function());
+    context
 }
 
 /// A scheduler and executors, which end with this value.
@@ -74,7 +79,7 @@ impl Cluster {
             assert!(begun.elapsed() < PATIENCE, "the scheduler does not listen");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        SessionContext::remote_with_state(&format!("df://{}", self.address), state()).await.unwrap()
+        client(&self.address).await
     }
 }
 
@@ -97,7 +102,10 @@ fn free_ports(count: usize) -> Vec<u16> {
 async fn a_cluster_in_one_process_translates() {
     let folder = TempDir::new().unwrap();
     write(folder.path()).await;
-    let context = SessionContext::standalone_with_state(state()).await.unwrap();
+    let (mut state, function) = (state(), models().function());
+    state.register_udf(function.clone().into()).unwrap();
+    let context = SessionContext::standalone_with_state(state).await.unwrap();
+    context.register_udf(function);
     register(&context, "corpus", folder.path()).await;
     let frame = context.sql("SELECT id, translate(text, 'en', 'de') AS de FROM corpus").await.unwrap();
     check(&frame.collect().await.unwrap());
@@ -119,7 +127,7 @@ async fn executors_translate_and_write() {
     register(&local, "translated", &translated).await;
     check(&local.table("translated").await.unwrap().collect().await.unwrap());
 
-    let wrong = context.sql("SELECT translate(text, 'en', 'it') AS it FROM corpus").await.unwrap_err();
+    let wrong = context.sql("SELECT translate(text, 'en', 'it') AS it FROM corpus").await.err().unwrap();
     assert!(wrong.to_string().contains("there is no model from \"en\" to \"it\""), "{wrong}");
 }
 
@@ -133,10 +141,10 @@ async fn an_executor_without_the_function_fails() {
     let scheduler =
         new_standalone_scheduler_with_builder(sessions, std::sync::Arc::new(default_config_producer), codec);
     let address = format!("localhost:{}", scheduler.await.unwrap().port());
-    let client = SchedulerGrpcClient::connect(format!("http://{address}")).await.unwrap();
-    ballista_executor::new_standalone_executor(client, 1, BallistaCodec::default()).await.unwrap();
+    let scheduler = SchedulerGrpcClient::connect(format!("http://{address}")).await.unwrap();
+    ballista_executor::new_standalone_executor(scheduler, 1, BallistaCodec::default()).await.unwrap();
 
-    let context = SessionContext::remote_with_state(&format!("df://{address}"), state()).await.unwrap();
+    let context = client(&address).await;
     register(&context, "corpus", folder.path()).await;
     let frame = context.sql("SELECT id, translate(text, 'en', 'de') AS de FROM corpus").await.unwrap();
     let error = frame.collect().await.unwrap_err().to_string();
