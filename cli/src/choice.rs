@@ -167,10 +167,8 @@ impl Chosen {
         let Some(folder) = &self.folder else {
             return Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")));
         };
-        let digest = Digest::of_model(folder).map_err(|source| CliError::Io {
-            what: format!("cannot read {}", folder.display()),
-            source,
-        })?;
+        let digest = Digest::of_model(folder)
+            .map_err(|source| CliError::Io { what: format!("cannot read {}", folder.display()), source })?;
         Ok(format!("a folder with digest {}", digest.summary().hash))
     }
 

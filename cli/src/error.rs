@@ -67,7 +67,7 @@ pub enum CliError {
     #[error(transparent)]
     Batch(#[from] BatchError),
     #[error(transparent)]
-    Session(SessionError),
+    Session(Box<SessionError>),
     #[error(transparent)]
     Train(#[from] TrainError),
     #[error(transparent)]
@@ -83,7 +83,7 @@ impl From<SessionError> for CliError {
         match error {
             SessionError::Usage(problem) => Self::Usage(problem),
             SessionError::Interrupted => Self::Interrupted,
-            error => Self::Session(error),
+            error => Self::Session(Box::new(error)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A training, as `wordloom train` does it.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ fn trained(
     Ok(result(&outcome).to_string())
 }
 
-fn opened(model: &PathBuf, cancel: &Cancel, speaker: &Speaker<'_>) -> PyResult<ModelFiles> {
+fn opened(model: &Path, cancel: &Cancel, speaker: &Speaker<'_>) -> PyResult<ModelFiles> {
     let name = model.display().to_string();
     let name = Some(&*name).filter(|name| *name != BUILT_IN);
     files(name, cancel, &|(done, total)| {

@@ -14,8 +14,8 @@ pub fn without_trailing(text: &str) -> usize {
         return trimmed.len();
     }
     // from the beginning, because pairs of letters of flags are counted from there
-    let words = trimmed.grapheme_indices(true).filter(|&(_, cluster)| !is_between(cluster));
-    words.last().map_or(0, |(start, cluster)| start + cluster.len())
+    let mut words = trimmed.grapheme_indices(true).filter(|&(_, cluster)| !is_between(cluster));
+    words.next_back().map_or(0, |(start, cluster)| start + cluster.len())
 }
 
 /// Whether a grapheme cluster is white space or an emoji. A digit in a box is a digit.

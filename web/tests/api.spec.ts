@@ -60,7 +60,7 @@ test('several hypotheses, best first', async ({ api }) => {
     'Ich hätte gerne eine Tasse Kaffee.',
     'Ich möchte bitte eine Tasse Kaffee.',
   ]);
-  expect(hypotheses[0]!.score).toBeCloseTo(-0.1624, 3);
+  expect(hypotheses[0]!.score).toBeCloseTo(-0.1047, 3);
   expect(text).toBe(hypotheses[0]!.text);
 });
 
@@ -175,11 +175,11 @@ test('a glossary prescribes terms', async ({ api }) => {
   const { hard, soft, without, wrong } = await api.evaluate(async () => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
     const text = 'Where is the train station? Thank you.';
-    const glossary = 'train station\tHauptbahnhof\tHauptbahnhofs';
+    const glossary = 'train station\tZugbahnhof\tZugbahnhofs';
     const call = async (options: object) => (await translator.translate(text, options)).text;
     const hard = [await call({ glossary }), await call({ glossary, beams: 1 })];
-    const soft = await call({ glossary, glossaryMode: 'soft:6' });
-    hard.push(await call({ glossary: 'train station = Hauptbahnhof' }));
+    const soft = await call({ glossary, glossaryMode: 'soft:8' });
+    hard.push(await call({ glossary: 'train station = Zugbahnhof' }));
     const without = [await call({ glossary: ' \n' }), await call({ glossary: 'cat\tKater' }), await call({})];
     const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
     const wrong = [];
@@ -188,8 +188,8 @@ test('a glossary prescribes terms', async ({ api }) => {
     translator.destroy();
     return { hard, soft, without, wrong };
   });
-  expect(hard).toEqual(Array(3).fill('Wo ist der Hauptbahnhof? Danke.'));
-  expect(soft).toBe('Wo ist der Hauptbahnhof? Danke.');
+  expect(hard).toEqual(Array(3).fill('Wo ist der Zugbahnhof? Danke.'));
+  expect(soft).toBe('Wo ist der Zugbahnhof? Danke.');
   expect(without).toEqual(Array(3).fill('Wo ist der Bahnhof? Danke.'));
   expect(wrong).toEqual([
     'input: glossary, line 2: the target is empty',

@@ -155,7 +155,7 @@ test('encoder layers take another attention, and the page says what changes', as
 
   await kind.selectOption('queries as keys');
   await settled(page);
-  await expect(banner).toContainText(`As trained: ${BEST} Its score was −0.162; now it is −`);
+  await expect(banner).toContainText(`As trained: ${BEST} Its score was −0.105; now it is −`);
   await expect(wordloom.output.locator('mark').first()).toBeVisible();
   await layer.selectOption('2');
   await expect(kind).toHaveValue('shared-qk');

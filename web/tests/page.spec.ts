@@ -134,13 +134,13 @@ test('a glossary prescribes terms, and its mistakes are named', async ({ page, w
   await wordloom.translate(STATION);
   await wordloom.options();
   const terms = page.getByRole('textbox', { name: 'Terms of the glossary' });
-  await terms.fill('train station = Hauptbahnhof');
-  await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
+  await terms.fill('train station = Zugbahnhof');
+  await expect(wordloom.output).toHaveText('Wo ist der Zugbahnhof?');
   // what a glossary prescribes is not the model's doubt
   await expect(wordloom.output.locator('.is-doubtful')).toHaveCount(0);
   await wordloom.screenshot('glossary');
   await page.reload();
-  await expect(wordloom.output).toHaveText('Wo ist der Hauptbahnhof?');
+  await expect(wordloom.output).toHaveText('Wo ist der Zugbahnhof?');
   await wordloom.look('Search');
   await expect(page.getByText('This is the search without your glossary.')).toBeVisible();
   await wordloom.options();

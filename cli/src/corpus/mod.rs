@@ -23,13 +23,9 @@ use workers::{Devices, Worker};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Files end in parquet, jsonl, csv, tsv or txt, but for parquet also with .gz. Each
-is written in parts of --rows rows, with a column more; a part that is there is
-whole. A text is translated once. Rows that cannot be read go to FOLDER/_corpus,
-with the reason, and the report, too. More in docs/corpora.md.
-
-Example:
-  wordloom corpus data/ --column text --from en --to de --into de -o german/")]
+Inputs are parquet, jsonl, csv, tsv or txt. Each different text is translated
+once. A part that is there is whole; bad rows and the report are in
+FOLDER/_corpus. More in docs/corpora.md.")]
 pub struct Arguments {
     /// Files, or folders of files
     #[arg(required = true, value_name = "INPUT")]
@@ -56,10 +52,10 @@ pub struct Arguments {
     #[arg(long)]
     no_header: bool,
     /// Rows of a part, about
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = rows, allow_negative_numbers = true)]
     rows: usize,
-    /// A worker on each: auto, cpu, gpu, names, or all GPUs
-    #[arg(long, value_name = "DEVICE,…", default_value = "auto")]
+    /// A worker on each: names, cpu, or all GPUs [default: auto]
+    #[arg(long, value_name = "DEVICE,…", default_value = "auto", hide_default_value = true)]
     devices: Devices,
     /// Keep weights as auto, f32, f16 or q8
     #[arg(long, value_name = "TYPE", default_value = "auto")]
@@ -73,6 +69,10 @@ pub struct Arguments {
     search: SearchArguments,
     #[command(flatten)]
     model: ModelArguments,
+}
+
+fn rows(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|rows| *rows > 0).ok_or("a whole number above 0 is needed")
 }
 
 fn format(ending: &str) -> Result<Format, String> {

@@ -48,7 +48,7 @@ fn the_terminal_has_a_map_with_labels() {
 #[cfg(feature = "embedded-model")]
 #[test]
 fn the_search_is_what_translate_s_is() {
-    let source = "He wants to buy a new house near the sea.";
+    let source = "What are you going to do tomorrow morning?";
     let mut seen = Vec::new();
     for penalty in ["1", "8"] {
         let options = ["--device", "cpu", "-b", "4", "--length-penalty", penalty, source];

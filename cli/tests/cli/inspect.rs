@@ -14,7 +14,7 @@ fn inspect_shows_a_model_s_shape() {
         assert!(shown.contains(part), "{part} is not in:\n{shown}");
     }
     assert!(shown.contains("cannot be translated"), "this one has no tokenizer:\n{shown}");
-    assert!(run(&["inspect"], "").succeeds().contains("8,375,360"), "the built-in model");
+    assert!(run(&["inspect"], "").succeeds().contains("9,403,360"), "the built-in model");
 }
 
 #[test]

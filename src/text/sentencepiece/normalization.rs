@@ -35,12 +35,12 @@ impl Normalization {
         Self::new(spec).map_err(damaged)
     }
 
-    /// The rules of the default model, `nmt_nfkc`, if it is part of the library (feature `embedded-model`); else
+    /// The rules of the default model's target, `nmt_nfkc`, if it is part of the library (feature `embedded-model`); else
     /// [`identity`](Self::identity). [`name`](Self::name) tells which.
     pub fn standard() -> Self {
         #[cfg(feature = "embedded-model")]
-        if let Some((_, bytes)) = wordloom_model_en_de::FILES.iter().find(|(name, _)| *name == "source.spm") {
-            return Self::of_model("source.spm", bytes).expect("the embedded model is sound");
+        if let Some((_, bytes)) = wordloom_model_en_de::FILES.iter().find(|(name, _)| *name == "target.spm") {
+            return Self::of_model("target.spm", bytes).expect("the embedded model is sound");
         }
         Self::identity()
     }
