@@ -1,5 +1,5 @@
-//! Tests of the examples for Ray, Spark, Dask and Daft, on engines that are started here. No other tier has them: their packages fill
-//! two gigabytes.
+//! Tests on engines for corpora that are started here: Ray, Spark, Dask, Daft, DataFusion and Ballista. No other tier has them: their
+//! packages fill two gigabytes, and DataFusion compiles for minutes.
 
 use std::process::Command;
 
@@ -27,11 +27,14 @@ pub fn set_up() -> Vec<String> {
 }
 
 /// Builds the extension and the command, whose translations are the expected ones, then runs the tests.
-pub fn checks() -> [Check; 2] {
+pub fn checks() -> [Check; 3] {
     let mut build = cargo();
     build.args(["build", "--workspace", "--locked", "--lib", "--bin", "wordloom"]);
+    let mut sql = cargo();
+    sql.args(["test", "--manifest-path", "datafusion/Cargo.toml", "--locked", "--features", "ballista"]);
     [
         Check::new("module", build),
+        Check::new("sql", sql),
         Check::new("corpora", ENGINES.tests("target/python/corpora", "python/tests_corpora")),
     ]
 }

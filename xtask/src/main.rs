@@ -47,7 +47,7 @@ Commands:
   test web        Tests in Chromium: kernels and models, the npm package, the page
   test python     Tests of the Python package
   test arm        Tests of the CPU runner on an emulated 64-bit ARM; not part of `test`
-  test corpora    Tests of examples/corpora on Ray, Spark, Dask and Daft; not part of `test`
+  test corpora    Tests on Ray, Spark, Dask, Daft, DataFusion and Ballista; not part of `test`
   bench           Measure the default model (`wordloom bench`)
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as

@@ -23,11 +23,10 @@ use workers::{Devices, Worker};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Inputs are parquet, jsonl, csv, tsv or txt. Each different text is translated
-once. A part that is there is whole; bad rows and the report are in
-FOLDER/_corpus. More in docs/corpora.md.")]
+Each different text is translated once. A part that is there is whole; bad rows
+and the report are in FOLDER/_corpus. More in docs/corpora.md.")]
 pub struct Arguments {
-    /// Files, or folders of files
+    /// Files of parquet, jsonl, csv, tsv or txt, or folders of them
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Write parts to FOLDER
