@@ -44,7 +44,7 @@ pub struct Arguments {
     /// Add a column NAME_trust, from 0 to 1
     #[arg(long)]
     quality: bool,
-    /// Write parquet, jsonl, csv or tsv [default: as read]
+    /// Write parquet, jsonl, csv, tsv [default: as read]
     #[arg(long, value_name = "ENDING", value_parser = format)]
     format: Option<Format>,
     /// CSV and TSV have no names: columns are 1, 2, 3 …
@@ -53,10 +53,10 @@ pub struct Arguments {
     /// Rows of a part, about
     #[arg(long, value_name = "N", default_value = "50000", value_parser = rows, allow_negative_numbers = true)]
     rows: usize,
-    /// A worker on each: names, cpu, or all GPUs [default: auto]
+    /// A worker on each: cpu, GPUs or all [default: auto]
     #[arg(long, value_name = "DEVICE,…", default_value = "auto", hide_default_value = true)]
     devices: Devices,
-    /// Keep weights as auto, f32, f16 or q8
+    /// Weights as auto, f32, f16 or q8
     #[arg(long, value_name = "TYPE", default_value = "auto")]
     weights: PrecisionChoice,
     /// Most tokens of a translated sentence
