@@ -18,7 +18,7 @@ test('the search tree: ranked anew by a length penalty, and forced along a rejec
   await expect(tree).toBeVisible();
   const list = panel.getByRole('list', { name: 'Finished hypotheses, best first' });
   await expect(list.getByRole('listitem').first()).toContainText(BEST);
-  await expect(list.getByRole('listitem').first()).toContainText('−0.16');
+  await expect(list.getByRole('listitem').first()).toContainText('−0.10');
   await wordloom.screenshot('search');
   const { violations } = await new AxeBuilder({ page }).include('#search').analyze();
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);

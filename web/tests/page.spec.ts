@@ -61,7 +61,7 @@ test('alternatives are listed with scores, and one of them can be shown', async 
   const list = page.getByRole('region', { name: 'Alternatives' }).getByRole('listitem');
   await expect(list).toHaveCount(3);
   await expect(list.first()).toContainText('Ich hätte gern eine Tasse Kaffee.');
-  await expect(list.first()).toContainText('−0.16');
+  await expect(list.first()).toContainText('−0.10');
   const third = list.nth(2).getByRole('button');
   await third.click();
   await expect(third).toHaveAttribute('aria-pressed', 'true');

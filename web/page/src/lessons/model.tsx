@@ -96,7 +96,7 @@ export const residual: Ask = async (given) => {
         count: plain.length,
         before: written(of('mean')?.[0] ?? 0),
         spread: written(of('variance')?.[0] ?? 0),
-        mean: mean(plain).toFixed(3).replace('-', '−'),
+        mean: Number(mean(plain).toFixed(3)).toFixed(3).replace('-', '−'), // 0.000 has no sign
         variance: variance(plain).toFixed(3),
       }),
     },
