@@ -20,13 +20,13 @@ def both():
 
 def test_translate_batch_agrees_with_ctranslate2(both):
     # CTranslate2's log-probabilities of this model are up to 0.16 from those of transformers, which Wordloom's equal (see the next
-    # test): hypotheses of nearly equal score can change places
+    # test): hypotheses of nearly equal score can change places. So the best ones have nearly equal scores, whichever they are
     stored, found = both
     for theirs, ours in zip([*stored["calls"], stored["prefixed"]], [*found["calls"], found["prefixed"]], strict=True):
         assert [len(one["hypotheses"]) for one in ours] == [len(one["hypotheses"]) for one in theirs]
-        same = [(a, b) for a, b in zip(theirs, ours, strict=True) if a["hypotheses"][0] == b["hypotheses"][0]]
-        assert len(same) >= len(theirs) - 2
-        for a, b in same:
+        same = [a["hypotheses"][0] == b["hypotheses"][0] for a, b in zip(theirs, ours, strict=True)]
+        assert sum(same) >= len(theirs) - 3
+        for a, b in zip(theirs, ours, strict=True):
             assert b["scores"][0] == pytest.approx(a["scores"][0], abs=0.1)
 
 
