@@ -57,8 +57,7 @@ use error::CliError;
 {about}
 {usage-heading} {usage}
 Commands:
-{subcommands}{after-help}",
-    after_help = "\
+{subcommands}
 -h after a command: its options. --model: a folder or a name (see models).
 --device auto: GPU, else CPU. Exit: 0 done, 1 failed, 2 usage, 130 interrupted."
 )]
