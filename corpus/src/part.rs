@@ -126,6 +126,7 @@ fn translate_new(
             done((before as f64 + size as f64 * share) / all.max(1) as f64);
         })?;
         before += size;
+        assert_eq!(found.len(), window.len(), "a translator gives a translation for each text");
         for (&place, found) in window.iter().zip(found) {
             texts[place].translated = Some(found);
         }

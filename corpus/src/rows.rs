@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Float32Array, LargeStringArray, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 
@@ -54,8 +55,7 @@ impl Rows {
         match self {
             Self::Json(rows) => rows.iter().map(|row| row.text.clone()).collect(),
             Self::Table(batch) => {
-                let array = batch.column_by_name(column).and_then(as_text);
-                let array = array.unwrap_or_else(|| StringArray::new_null(batch.num_rows()));
+                let array = as_text(&batch[column]);
                 array.iter().map(|text| text.map(str::to_owned)).collect()
             }
         }
@@ -111,8 +111,8 @@ pub fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// An array of texts, whatever its layout is.
-fn as_text(array: &ArrayRef) -> Option<StringArray> {
-    let array = cast(array, &DataType::Utf8).ok()?;
-    array.as_any().downcast_ref::<StringArray>().cloned()
+/// An array of texts, whatever its layout is. Large offsets hold every text; small ones would not.
+fn as_text(array: &ArrayRef) -> LargeStringArray {
+    let array = cast(array, &DataType::LargeUtf8).expect("a layout of text, as `is_text` knows them");
+    array.as_string::<i64>().clone()
 }
