@@ -147,7 +147,7 @@ fn stored_weights_are_the_rounded_ones() {
                 });
             }
             let got = product(&x, stored.view());
-            let want = product(&rounded_x, WeightMatrix::F32(&rounded));
+            let want = product(&rounded_x, StoredMatrix::of(&rounded, inputs, WeightPrecision::F32).view());
             let what = format!("{precision}, {rows} rows, {outputs} outputs");
             match precision {
                 // scales of 8-bit weights multiply the sum, not the terms

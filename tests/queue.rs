@@ -10,7 +10,7 @@ use wordloom::Device;
 use wordloom::decode::{DecodeOptions, Hypothesis, MAX_BEAMS};
 use wordloom::kernels::AdapterClass;
 use wordloom::transformer::{
-    Arrival, Arrivals, Cancel, GenerateOptions, GenerateRequest, Progress, Transformer,
+    Arrival, Arrivals, Cancel, GenerateError, GenerateOptions, GenerateRequest, Progress, Transformer,
 };
 
 /// Requests with sources of many lengths, padded to the same length. Later requests may generate more than earlier ones.
@@ -62,7 +62,7 @@ async fn requests_that_take_over_rows_get_what_they_get_alone() {
     all.push(gpu_as(AdapterClass::Hardware).await);
     let cases = [
         ("greedy", 70, DecodeOptions { num_beams: 1, min_length: 3, ..plain.clone() }),
-        ("four beams", 30, DecodeOptions { num_beams: 4, num_return_sequences: 2, ..plain.clone() }),
+        ("four beams", 45, DecodeOptions { num_beams: 4, num_return_sequences: 2, ..plain.clone() }),
         (
             "sixteen beams, with edits",
             11,
@@ -100,6 +100,55 @@ async fn requests_that_take_over_rows_get_what_they_get_alone() {
                 }
             }
         }
+    }
+}
+
+/// Without steps to watch, the cores of the CPU search side by side.
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn searches_side_by_side_find_what_one_search_finds() {
+    let model = model(&data("models/marian_tied"));
+    let host = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
+    let config = host.config();
+    let [start, eos] = [config.tokens.decoder_start, config.tokens.eos].map(|token| token.unwrap_or(0));
+    let plain = DecodeOptions { num_beams: 2, ..DecodeOptions::new(start, eos, config.tokens.pad) };
+    let mut asked = requests(&host, 170, &plain);
+    // other options need batches of their own
+    asked.extend(requests(&host, 5, &DecodeOptions { length_penalty: 0.5, ..plain }));
+    let alone: Vec<_> = asked
+        .iter()
+        .flat_map(|request| pollster::block_on(generate(&host, std::slice::from_ref(request))).0)
+        .collect();
+    for threads in [2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let mut delivered = vec![0; asked.len()];
+        // the executor's thread asks how many threads there are
+        let together = pool.install(|| {
+            let mut all = Vec::new();
+            let mut tell = |progress: Progress<'_>| all.push(indices(&progress));
+            let options = GenerateOptions::default().watch_results(&mut tell);
+            let found = pollster::block_on(host.generate(&asked, options));
+            (found, all)
+        });
+        together.1.into_iter().flatten().for_each(|request| delivered[request] += 1);
+        assert_eq!(delivered, vec![1; asked.len()], "each is delivered once");
+        for (index, (together, alone)) in together.0.expect("generates").iter().zip(&alone).enumerate() {
+            assert_eq!(&together.hypotheses, alone, "request {index} of {threads} threads");
+        }
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let options = GenerateOptions::default().cancel(&cancel);
+        let stopped = pool.install(|| pollster::block_on(host.generate(&asked, options)));
+        assert!(matches!(stopped, Err(GenerateError::Cancelled)), "{stopped:?}");
+    }
+}
+
+/// The requests that are finished.
+#[cfg(not(target_arch = "wasm32"))]
+fn indices(progress: &Progress<'_>) -> Vec<usize> {
+    match progress {
+        Progress::Finished { requests, .. } => requests.to_vec(),
+        _ => Vec::new(),
     }
 }
 

@@ -58,6 +58,32 @@ fn the_number_of_threads_changes_no_bit() {
     }
 }
 
+/// Searches side by side take sentences as they come, so nothing may depend on a sentence's neighbours or its padding.
+#[test]
+fn a_sentence_has_the_same_bits_alone_and_among_others_on_the_cpu() {
+    let model = Model::embedded().expect("sound");
+    let texts: Vec<String> =
+        (0..70).map(|number| format!("I have {number} books{}.", " and a cat".repeat(number % 9))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let options = TranslateOptions::default().beams(2).max_length(12);
+    for precision in WeightPrecision::ALL {
+        let choice = PrecisionChoice::Is(precision);
+        let transformer = Transformer::load_with_weights(&Device::Cpu, &model, choice, &mut |_| {});
+        let transformer = transformer.expect("loads");
+        let translator = Translator::from_parts(transformer, model.tokenizer().expect("a tokenizer"));
+        let translate = |texts: &[&str]| {
+            let found = pollster::block_on(translator.translate(texts, &options)).expect("translates");
+            let found = found.into_iter().map(|found| (found.text, found.hypotheses[0].score.to_bits()));
+            found.collect::<Vec<_>>()
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
+        let together = pool.install(|| translate(&texts));
+        for (text, together) in texts.iter().zip(together) {
+            assert_eq!(translate(&[text]), [together], "{text} in {precision}");
+        }
+    }
+}
+
 /// A second run, and a run on the device that another load opens, give the bits of the first.
 #[pollster::test]
 async fn a_run_again_has_the_same_bits() {

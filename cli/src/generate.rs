@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                         report(done, requests.len());
                     }
                 };
-                let options = GenerateOptions::default().cancel(&cancel).watch(&mut watch);
+                let options = GenerateOptions::default().cancel(&cancel).watch_results(&mut watch);
                 pollster::block_on(transformer.generate(&requests, options))
             })?;
             progress.suspend(|| {

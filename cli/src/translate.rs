@@ -242,7 +242,10 @@ const CACHE_BYTES: usize = 64 << 20;
 
 fn next_window(lines: usize, took: Duration) -> usize {
     match took {
-        _ if took < WINDOW_TIME[0] => (2 * lines).min(LARGEST_WINDOW),
+        _ if took < WINDOW_TIME[0] => {
+            let times = WINDOW_TIME[0].as_millis() / took.as_millis().max(1);
+            (lines * times.clamp(2, 32) as usize).min(LARGEST_WINDOW)
+        }
         _ if took > WINDOW_TIME[1] => (lines / 2).max(FIRST_WINDOW),
         _ => lines,
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use pulp::Arch;
 
 use super::Columns;
-use super::attend::{DistanceBias, Key, Query, Scratch, Weigh, with_scratch};
+use super::attend::{Attend, DistanceBias, Key, Query, Scratch, Weigh, with_scratch};
 use super::attend_all::AttendAll;
 use super::parallel::{Budget, for_each_block_of, for_each_row};
 use crate::shape::AttentionShape;
@@ -27,6 +27,9 @@ pub struct AttentionScores<'a> {
 
 /// Fewest queries that share packed keys and values, if there are enough. Packing a key costs as much as some ten queries.
 const SHARING: usize = 128;
+
+/// Fewest queries for which packing keys and values pays.
+const WORTH_PACKING: usize = 4;
 
 /// Computes attention.
 ///
@@ -95,6 +98,26 @@ fn attend_head(
     let AttentionScores { shape, queries, keys, distance_bias, .. } = scores;
     let &AttentionShape { heads, d_head, d_value, .. } = shape;
     let Scratch { keys: visible, weights, packed_keys, packed_values } = scratch;
+    if context.len().div_ceil(stride) < WORTH_PACKING {
+        for (place, context) in context.chunks_mut(stride).enumerate() {
+            let row = first + place;
+            let position = row % shape.queries;
+            let seen = match shape.causal {
+                true => visible.partition_point(|key| key.position <= position),
+                false => visible.len(),
+            };
+            let query = Query {
+                query: queries.head(head, d_head).row(row, d_head),
+                scale: shape.scale,
+                keys: keys.head(head, d_head),
+                visible: &visible[..seen],
+                bias: DistanceBias::new(*distance_bias, heads, head, position),
+            };
+            let values = values.head(head, d_value);
+            Arch::new().dispatch(Attend { query, values, weights, context: &mut context[..d_value] });
+        }
+        return;
+    }
     Arch::new().dispatch(AttendAll {
         shape,
         first,

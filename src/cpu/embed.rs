@@ -29,7 +29,7 @@ pub fn embed(
 ) {
     let row = |index: u32| index as usize * d_model..(index as usize + 1) * d_model;
     for (r, (y, &token)) in y.chunks_exact_mut(d_model).zip(tokens).enumerate() {
-        table.widen(row(token), y);
+        table.widen_row(token as usize, y);
         let scale = table.row_scale(token as usize) * scale;
         y.iter_mut().for_each(|y| *y *= scale);
         if let Some((indices, positions)) = positions {

@@ -4,12 +4,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use half::f16;
 use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
 use super::bytes;
-use super::half_vectors;
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::Budget;
 use super::vector;
@@ -33,9 +31,6 @@ pub const LIBRARY_ROWS: usize = if cfg!(target_arch = "wasm32") { 24 } else { 48
 
 /// Rows whose inputs fit the nearest cache while the weights are read once.
 pub(super) const NEAR_ROWS: usize = 32;
-
-/// Maximum rows for which f16 weights are widened in registers, at each use. For more rows, weights are widened once.
-const WIDENED_IN_REGISTERS: usize = 4;
 
 /// Outputs side by side for one row: many reads of far memory at a time. WebAssembly compilers keep more sums than
 /// these in memory, not in registers.
@@ -279,49 +274,9 @@ impl Multiplier for Bytes {
     }
 }
 
-/// Only where [`half_vectors::widens`].
-#[derive(Clone, Copy)]
-struct Halves;
-
-impl Multiplier for Halves {
-    type X = f32;
-    type W = f16;
-    type Factor = f16;
-    const WIDENED_ROWS: usize = 0;
-    const MANY_REGISTERS: bool = false;
-
-    #[inline(always)]
-    fn widen(_: &[f16], _: &mut [f32]) {}
-
-    #[inline(always)]
-    fn factors<'v>(stored: &'v [f16], _: &'v [f32]) -> &'v [f16] {
-        stored
-    }
-
-    #[inline(always)]
-    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
-        self,
-        x: [&[f32]; ROWS],
-        w: [&[f16]; OUTPUTS],
-    ) -> [[f32; OUTPUTS]; ROWS] {
-        half_vectors::products(x, w)
-    }
-}
-
 impl<W: StoredValue> Piece<'_, f32, W> {
     pub fn multiply_floats(self) {
         Arch::new().dispatch(self);
-    }
-}
-
-impl Piece<'_, f32, f16> {
-    /// As [`multiply_floats`](Self::multiply_floats), to the last bit. A few rows are less work than widened weights.
-    pub fn multiply_halves(self) {
-        if self.y.len() <= WIDENED_IN_REGISTERS && half_vectors::widens() {
-            self.multiply(Halves);
-        } else {
-            self.multiply_floats();
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -13,16 +12,12 @@ use super::integer_tiles::{self, multiply_on_tiles};
 use super::matrix_product::{Strided, matrix_product};
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
-use super::vector::in_widest_vectors;
 use crate::activation::Activation;
 use crate::join::Join;
 use crate::precision::Products;
 
 /// Cost of the work after a product, multiplications.
 const FINISH_WORK: usize = 16;
-
-/// Values widened at a time for the library.
-const WIDENED: usize = 1 << 20;
 
 /// Weights of a linear layer.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +36,9 @@ pub struct Linear<'a> {
 ///
 /// * `x`: `[rows, inputs]`; `join`: kind of join, and z; z, `y`: `[rows, outputs]`
 ///
-/// A library for matrix products computes many rows. Below [`LIBRARY_ROWS`], the library would spend more time on
-/// packing weights than on multiplying. There each weight is read once, in place, for all rows, and a row's result does
-/// not depend on the other rows, to the last bit. f16 weights are widened to f32 in chunks.
+/// Weights in panels give a row the same result alone and among others, to the last bit; f16 weights are widened to f32
+/// first. Row-major weights, which a training changes, are multiplied in place, or from [`LIBRARY_ROWS`] rows on by a
+/// library that reorders them first.
 ///
 /// With 8-bit weights, x is rounded to 15-bit whole numbers and a sign, times a scale for each row. Rows of more than
 /// 2,064 inputs have fewer bits, so that a 32-bit sum holds a fourth of their products. The sums are exact, so a row's
@@ -59,19 +54,21 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
         return;
     }
     let problem = Problem { x, layer, outputs, activation, join };
+    let finish = |row: usize, first: usize, y: &mut [f32]| problem.finish_outputs(row, first, 1.0, y);
     match layer.weight {
         WeightMatrix::Q8 { values, input_multipliers, .. } => {
             in_whole_numbers(&problem, values, input_multipliers, y);
         }
+        WeightMatrix::Panels(panels) => panels.multiply(x, y, &finish),
+        WeightMatrix::F16(panels) => panels.multiply(x, y, &finish),
         WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => {
             Piece::new(x, weight, inputs, y).run(Piece::multiply_floats);
             problem.finish(0, &[], y);
         }
-        WeightMatrix::F16(weight) if rows < LIBRARY_ROWS => {
-            Piece::new(x, weight, inputs, y).run(Piece::multiply_halves);
+        WeightMatrix::F32(weight) => {
+            matrix_product(x, weight, inputs, y);
             problem.finish(0, &[], y);
         }
-        WeightMatrix::F32(_) | WeightMatrix::F16(_) => by_library(&problem, y),
     }
 }
 
@@ -152,33 +149,6 @@ fn in_parts(
     rounded.scales.fill(1.0);
 }
 
-fn by_library(problem: &Problem, y: &mut [f32]) {
-    let (outputs, inputs) = (problem.outputs, problem.layer.inputs);
-    let multiply = |weight: &[f32], columns: Range<usize>, y: &mut [f32]| {
-        matrix_product(problem.x, weight, inputs, y, outputs, columns);
-    };
-    match problem.layer.weight {
-        WeightMatrix::F32(weight) => multiply(weight, 0..outputs, y),
-        stored => {
-            let step = (WIDENED / inputs).clamp(1, outputs);
-            let mut widened = vec![0.0; step * inputs];
-            for first in (0..outputs).step_by(step) {
-                let columns = first..outputs.min(first + step);
-                let widened = &mut widened[..columns.len() * inputs];
-                for_each_row(widened, inputs, inputs, |row, values| {
-                    let start = (first + row) * inputs;
-                    in_widest_vectors(
-                        #[inline(always)]
-                        || stored.widen(start..start + inputs, values),
-                    );
-                });
-                multiply(widened, columns, y);
-            }
-        }
-    }
-    problem.finish(0, &[], y);
-}
-
 struct Problem<'a> {
     x: &'a [f32],
     layer: Linear<'a>,
@@ -197,17 +167,23 @@ impl Problem<'_> {
 
     /// As [`finish`](Self::finish), on this core.
     fn finish_here(&self, first: usize, x_scales: &[f32], y: &mut [f32]) {
-        let arch = Arch::new();
         for (row, y) in y.chunks_exact_mut(self.outputs).enumerate() {
             let x_scale = x_scales.get(row).copied().unwrap_or(1.0);
-            arch.dispatch(Finish { problem: self, row: first + row, x_scale, y });
+            self.finish_outputs(first + row, 0, x_scale, y);
         }
+    }
+
+    /// Finishes the products of a row, for outputs from `first` on.
+    fn finish_outputs(&self, row: usize, first: usize, x_scale: f32, y: &mut [f32]) {
+        Arch::new().dispatch(Finish { problem: self, row, first, x_scale, y });
     }
 }
 
 struct Finish<'a> {
     problem: &'a Problem<'a>,
     row: usize,
+    /// First output of `y`.
+    first: usize,
     /// Scale of the row of x.
     x_scale: f32,
     y: &'a mut [f32],
@@ -218,10 +194,10 @@ impl WithSimd for Finish<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { problem, row, x_scale, y } = self;
+        let Self { problem, row, first, x_scale, y } = self;
         let Problem { layer, activation, join, .. } = problem;
         if let WeightMatrix::Q8 { scales, .. } = layer.weight {
-            for (y, scale) in y.iter_mut().zip(scales) {
+            for (y, scale) in y.iter_mut().zip(&scales[first..]) {
                 *y = scale * (x_scale * *y);
             }
         }
@@ -229,11 +205,11 @@ impl WithSimd for Finish<'_> {
             y.iter_mut().for_each(|y| *y *= layer.scale);
         }
         if let Some(bias) = layer.bias {
-            y.iter_mut().zip(bias).for_each(|(y, bias)| *y += bias);
+            y.iter_mut().zip(&bias[first..]).for_each(|(y, bias)| *y += bias);
         }
         activate(simd, *activation, y);
         if let Some((join, z)) = join {
-            let z = &z[row * problem.outputs..];
+            let z = &z[row * problem.outputs + first..];
             y.iter_mut().zip(z).for_each(|(y, z)| *y = join.apply(*y, *z));
         }
     }

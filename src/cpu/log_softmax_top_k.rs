@@ -19,10 +19,10 @@ pub fn log_softmax_top_k(shape: &TopKShape, logits: &mut [f32], edits: &[ScoreEd
         let end = edits.partition_point(|edit| edit.row as usize <= row);
         process_row_with(|row| Arch::new().dispatch(LogSoftmax(row)), logits, rules, &edits[first..end]);
     });
-    for (logits, top) in logits.chunks_exact(vocabulary).zip(top.chunks_exact_mut(2 * candidates)) {
+    for_each_row(top, 2 * candidates, vocabulary, |row, top| {
         let (bits, tokens) = top.split_at_mut(candidates);
-        top_scores(logits, bytemuck::cast_slice_mut(bits), tokens);
-    }
+        top_scores(&logits[row * vocabulary..][..vocabulary], bytemuck::cast_slice_mut(bits), tokens);
+    });
 }
 
 /// `x - ln Σ exp(x)`, in place. A row of minus infinities does not change.

@@ -27,7 +27,6 @@ mod embed;
 mod embedding_gradient;
 mod few_rows;
 mod gather_rows;
-mod half_vectors;
 mod heatmap;
 mod integer_tiles;
 mod integers;
@@ -39,6 +38,7 @@ mod log_probability;
 mod log_softmax_top_k;
 mod low_rank;
 mod matrix_product;
+mod panels;
 mod parallel;
 mod philox;
 mod ranged_attention;
@@ -76,6 +76,7 @@ pub use linear_gradient::{column_sums, linear_input_gradient, linear_weight_grad
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub use low_rank::low_rank;
+pub use panels::Panels;
 pub(crate) use parallel::{among_the_cores, unless_stopped};
 pub use ranged_attention::{
     ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,

@@ -46,9 +46,8 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
             WeightMatrix::F32(weight) => {
                 Arch::new().dispatch(Select { x: &x[elements], weight, inputs, columns, width, y });
             }
-            WeightMatrix::F16(weight) => {
-                Arch::new().dispatch(Select { x: &x[elements], weight, inputs, columns, width, y });
-            }
+            WeightMatrix::Panels(panels) => panels.multiply_selected(&x[elements], columns, width, y),
+            WeightMatrix::F16(panels) => panels.multiply_selected(&x[elements], columns, width, y),
             WeightMatrix::Q8 { values: weight, .. } if in_bytes => {
                 Select { x: &rounded.bytes[elements], weight, inputs, columns, width, y }.multiply(Bytes);
             }

@@ -1,20 +1,21 @@
-//! Weight matrices in host memory, in every precision: row-major `[rows, width]`, as in the file.
-
-use std::ops::Range;
+//! Weight matrices in host memory, in every precision. Row-major `[rows, width]`, as in the file, unless a layout says otherwise.
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use pulp::Arch;
 
+use super::panels::{self, Panels};
 use crate::precision::{WeightPrecision, quantize, row_scale};
 
 /// A weight matrix `[rows, width]`.
 #[derive(Clone, Copy, Debug)]
 pub enum WeightMatrix<'a> {
-    /// [`WeightPrecision::F32`]
+    /// [`WeightPrecision::F32`], as in the file
     F32(&'a [f32]),
+    /// [`WeightPrecision::F32`], as products read it
+    Panels(Panels<'a>),
     /// [`WeightPrecision::F16`]
-    F16(&'a [f16]),
+    F16(Panels<'a, f16>),
     /// [`WeightPrecision::Q8`]
     Q8 {
         /// `[rows, width]`
@@ -32,7 +33,8 @@ impl WeightMatrix<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
-            Self::F16(values) => values.len(),
+            Self::Panels(panels) => panels.outputs * panels.inputs,
+            Self::F16(panels) => panels.outputs * panels.inputs,
             Self::Q8 { values, .. } => values.len(),
         }
     }
@@ -42,12 +44,14 @@ impl WeightMatrix<'_> {
         self.len() == 0
     }
 
-    /// Widens values (row-major indices), without the scale of their row.
+    /// Widens the values of a row, as many as `out` has, without their scale.
     #[inline(always)]
-    pub(super) fn widen(&self, range: Range<usize>, out: &mut [f32]) {
+    pub(super) fn widen_row(&self, row: usize, out: &mut [f32]) {
+        let range = row * out.len()..(row + 1) * out.len();
         match self {
             Self::F32(values) => out.copy_from_slice(&values[range]),
-            Self::F16(values) => f16::widen(&values[range], out),
+            Self::Panels(panels) => panels.widen_row(row, out),
+            Self::F16(panels) => panels.widen_row(row, out),
             Self::Q8 { values, .. } => i8::widen(&values[range], out),
         }
     }
@@ -55,14 +59,16 @@ impl WeightMatrix<'_> {
     /// The scale of a row's values.
     pub(super) fn row_scale(&self, row: usize) -> f32 {
         match self {
-            Self::F32(_) | Self::F16(_) => 1.0,
+            Self::F32(_) | Self::Panels(_) | Self::F16(_) => 1.0,
             Self::Q8 { scales, .. } => scales[row],
         }
     }
 }
 
-pub(super) trait StoredValue: Copy + Sync {
+pub trait StoredValue: Copy + Sync {
     const SCRATCH_ROWS: usize = 8;
+
+    fn widened(self) -> f32;
 
     /// Widens `values` into `out` of the same length.
     fn widen(values: &[Self], out: &mut [f32]);
@@ -72,10 +78,23 @@ pub(super) trait StoredValue: Copy + Sync {
     fn as_f32<'v>(_: &'v [Self], widened: &'v [f32]) -> &'v [f32] {
         widened
     }
+
+    /// `values` as f32, widened into `out` if the type needs widening.
+    #[inline(always)]
+    fn all_widened<'v>(values: &'v [Self], out: &'v mut Vec<f32>) -> &'v [f32] {
+        out.resize(values.len(), 0.0);
+        Self::widen(values, out);
+        out
+    }
 }
 
 impl StoredValue for f32 {
     const SCRATCH_ROWS: usize = 0;
+
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        self
+    }
 
     #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
@@ -86,9 +105,19 @@ impl StoredValue for f32 {
     fn as_f32<'v>(values: &'v [Self], _: &'v [f32]) -> &'v [f32] {
         values
     }
+
+    #[inline(always)]
+    fn all_widened<'v>(values: &'v [Self], _: &'v mut Vec<f32>) -> &'v [f32] {
+        values
+    }
 }
 
 impl StoredValue for f16 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        self.to_f32()
+    }
+
     #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
         #[cfg(target_arch = "wasm32")]
@@ -117,6 +146,11 @@ fn widen_by_integers(values: &[f16], out: &mut [f32]) {
 
 impl StoredValue for i8 {
     #[inline(always)]
+    fn widened(self) -> f32 {
+        f32::from(self)
+    }
+
+    #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
         for (out, &value) in out.iter_mut().zip(values) {
             *out = f32::from(value);
@@ -127,10 +161,22 @@ impl StoredValue for i8 {
 /// The memory of a weight matrix `[rows, width]`, filled row by row.
 #[derive(Clone, Debug)]
 pub enum StoredMatrix {
-    /// [`WeightPrecision::F32`]
+    /// See [`WeightMatrix::F32`].
     F32(Vec<f32>),
+    /// See [`WeightMatrix::Panels`].
+    Panels {
+        /// `[rows / 32, width, 32]`
+        values: Vec<f32>,
+        rows: usize,
+        width: usize,
+    },
     /// [`WeightPrecision::F16`]
-    F16(Vec<f16>),
+    F16 {
+        /// `[rows / 32, width, 32]`
+        values: Vec<f16>,
+        rows: usize,
+        width: usize,
+    },
     /// [`WeightPrecision::Q8`]
     Q8 {
         /// `[rows, width]`
@@ -148,7 +194,7 @@ impl StoredMatrix {
         let elements = rows * width;
         Some(match precision {
             WeightPrecision::F32 => Self::F32(zeros(elements)?),
-            WeightPrecision::F16 => Self::F16(zeros(elements)?),
+            WeightPrecision::F16 => Self::F16 { values: zeros(panels::elements(rows, width))?, rows, width },
             WeightPrecision::Q8 => {
                 let input_multipliers = Vec::new();
                 Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, input_multipliers }
@@ -156,10 +202,19 @@ impl StoredMatrix {
         })
     }
 
-    /// A matrix of the given values.
+    /// Allocates zeros in f32, in panels; `None` if there is no memory.
+    pub fn panels(rows: usize, width: usize) -> Option<Self> {
+        Some(Self::Panels { values: zeros(panels::elements(rows, width))?, rows, width })
+    }
+
+    /// A matrix of the given values, stored as products read it.
     pub fn of(values: &[f32], width: usize, precision: WeightPrecision) -> Self {
         let rows = values.len() / width.max(1);
-        let mut matrix = Self::zeros(rows, width, precision).unwrap_or_else(|| panic!("no memory"));
+        let memory = match precision {
+            WeightPrecision::F32 => Self::panels(rows, width),
+            WeightPrecision::F16 | WeightPrecision::Q8 => Self::zeros(rows, width, precision),
+        };
+        let mut matrix = memory.unwrap_or_else(|| panic!("no memory"));
         matrix.set_rows(0, width, values, None);
         matrix
     }
@@ -169,7 +224,12 @@ impl StoredMatrix {
         let range = row * width..row * width + rows.len();
         match self {
             Self::F32(values) => values[range].copy_from_slice(rows),
-            Self::F16(values) => values[range].convert_from_f32_slice(rows),
+            Self::Panels { values, .. } => panels::set_rows(values, width, row, rows),
+            Self::F16 { values, .. } => {
+                let mut rounded = vec![f16::ZERO; rows.len()];
+                rounded.convert_from_f32_slice(rows);
+                panels::set_rows(values, width, row, &rounded);
+            }
             Self::Q8 { values, scales, .. } => Arch::new().dispatch(|| {
                 let stored = values[range].chunks_exact_mut(width).zip(&mut scales[row..]);
                 for (n, ((values, scale), row)) in stored.zip(rows.chunks_exact(width)).enumerate() {
@@ -192,8 +252,8 @@ impl StoredMatrix {
     /// Bytes of the matrix.
     pub fn bytes(&self) -> u64 {
         let bytes = match self {
-            Self::F32(values) => size_of_val(&values[..]),
-            Self::F16(values) => size_of_val(&values[..]),
+            Self::F32(values) | Self::Panels { values, .. } => size_of_val(&values[..]),
+            Self::F16 { values, .. } => size_of_val(&values[..]),
             Self::Q8 { values, scales, .. } => size_of_val(&values[..]) + size_of_val(&scales[..]),
         };
         bytes as u64
@@ -203,7 +263,8 @@ impl StoredMatrix {
     pub fn view(&self) -> WeightMatrix<'_> {
         match self {
             Self::F32(values) => WeightMatrix::F32(values),
-            Self::F16(values) => WeightMatrix::F16(values),
+            Self::Panels { values, rows, width } => WeightMatrix::Panels(Panels::new(values, *rows, *width)),
+            Self::F16 { values, rows, width } => WeightMatrix::F16(Panels::new(values, *rows, *width)),
             Self::Q8 { values, scales, input_multipliers } => {
                 WeightMatrix::Q8 { values, scales, input_multipliers }
             }
@@ -246,7 +307,7 @@ mod tests {
             for (row, values) in values.chunks_exact(width).enumerate() {
                 let mut want = values.to_vec();
                 precision.round_row(&mut want);
-                matrix.view().widen(row * width..(row + 1) * width, &mut widened);
+                matrix.view().widen_row(row, &mut widened);
                 widened.iter_mut().for_each(|value| *value *= matrix.view().row_scale(row));
                 assert_eq!(widened, want, "{precision}, row {row}");
             }

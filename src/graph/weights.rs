@@ -218,7 +218,7 @@ pub(super) struct GpuPart {
 }
 
 pub(super) enum Storage {
-    /// Row-major, as in the file.
+    /// In the layouts of [`StoredMatrix`].
     Cpu(Vec<StoredMatrix>),
     /// Parts of each entry; vectors and rows have one part.
     Gpu(Vec<Vec<GpuPart>>),
@@ -240,17 +240,37 @@ impl Weights {
         table: &WeightTable,
         precision: WeightPrecision,
     ) -> Result<Self, GpuError> {
+        Self::allocate_in(device, table, precision, |entry| match (entry.kind, precision) {
+            (WeightKind::Matrix, WeightPrecision::F32) => StoredMatrix::panels(entry.rows, entry.width),
+            (WeightKind::Matrix, _) => StoredMatrix::zeros(entry.rows, entry.width, precision),
+            (WeightKind::Vector | WeightKind::Rows, _) => {
+                StoredMatrix::zeros(entry.rows, entry.width, WeightPrecision::F32)
+            }
+        })
+    }
+
+    /// As [`allocate`](Self::allocate), for weights that a training changes: all in f32, on the CPU row-major.
+    pub fn allocate_to_train(device: &Device, table: &WeightTable) -> Result<Self, GpuError> {
+        let precision = WeightPrecision::F32;
+        Self::allocate_in(device, table, precision, |entry| {
+            StoredMatrix::zeros(entry.rows, entry.width, precision)
+        })
+    }
+
+    /// `on_cpu`: memory of an entry on the CPU; `None` if there is none.
+    fn allocate_in(
+        device: &Device,
+        table: &WeightTable,
+        precision: WeightPrecision,
+        on_cpu: impl Fn(&WeightEntry) -> Option<StoredMatrix>,
+    ) -> Result<Self, GpuError> {
         let mut bytes = 0;
         let storage = match device {
             Device::Cpu => {
-                let tensors = table.entries.iter().map(|entry| {
-                    let precision = match entry.kind {
-                        WeightKind::Matrix => precision,
-                        WeightKind::Vector | WeightKind::Rows => WeightPrecision::F32,
-                    };
-                    StoredMatrix::zeros(entry.rows, entry.width, precision)
-                        .ok_or(GpuError::HostMemory { bytes: table.bytes(precision) })
-                });
+                let tensors = table
+                    .entries
+                    .iter()
+                    .map(|entry| on_cpu(entry).ok_or(GpuError::HostMemory { bytes: table.bytes(precision) }));
                 bytes = table.bytes(precision);
                 Storage::Cpu(tensors.collect::<Result<_, _>>()?)
             }
@@ -307,7 +327,7 @@ impl Weights {
     pub(super) fn cpu(&self, index: usize) -> &[f32] {
         match self.cpu_matrix(index) {
             WeightMatrix::F32(values) => values,
-            _ => unreachable!("only matrices are stored in another precision"),
+            _ => unreachable!("only matrices are stored in another way"),
         }
     }
 

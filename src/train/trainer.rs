@@ -11,7 +11,7 @@ use crate::graph::{Program, Session, State, Upload, WeightKind, Weights, step_wo
 use crate::model::Model;
 use crate::model::blueprint::{BucketRows, CheckpointSource, FileTensor};
 use crate::model::config::{Architecture, Family, ModelConfig};
-use crate::precision::{Products, WeightPrecision};
+use crate::precision::Products;
 
 /// Sums over the labels of one or more batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -377,7 +377,7 @@ fn loss_factor(batches: &[PackedBatch]) -> f64 {
 /// Uploads the weights in f32.
 fn load(device: &Device, model: &Model) -> Result<Weights, TrainError> {
     let blueprint = model.blueprint();
-    let mut weights = Weights::allocate(device, &blueprint.table, WeightPrecision::F32)?;
+    let mut weights = Weights::allocate_to_train(device, &blueprint.table)?;
     let mut upload = Upload::new(blueprint.file_order(model.checkpoint()));
     let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
     while upload.advance(device.gpu(), &blueprint.table, &mut weights, &mut source)? {}

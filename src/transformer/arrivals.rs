@@ -75,7 +75,7 @@ impl Transformer {
         let mut attempts = Attempts::default();
         while let Some(mut seats) = LiveSeats::first(self, &mut arrivals) {
             let (model, size) = (self.model(), seats.seated.len());
-            match self.search(&model, &mut seats, cancel, &Keep::default()).await {
+            match model.search(&mut seats, cancel, &Keep::default()).await {
                 Ok((session, _)) => {
                     model.idle.put(session);
                     attempts.progress();
@@ -112,7 +112,7 @@ impl Transformer {
         batch.sort_by_key(|arrival| Reverse(arrival.request.input_ids.len()));
         let requests: Vec<GenerateRequest> = batch.iter().map(|arrival| (*arrival.request).clone()).collect();
         let all: Vec<usize> = (0..requests.len()).collect();
-        let size = self.batch_size(&requests, &all, &Keep::default());
+        let size = self.batch_size(&requests, &all, &Keep::default(), 1);
         // the head is among them, wherever the limit falls
         let place = batch.iter().position(|arrival| arrival.ticket == head.ticket).unwrap_or(0);
         let first = (place + 1).saturating_sub(size);

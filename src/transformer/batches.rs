@@ -3,17 +3,21 @@ use std::cmp::Reverse;
 use super::Transformer;
 use super::error::GenerateError;
 use super::global_states::most_globals;
+use super::queue::Followers;
 use super::request::{GenerateRequest, Keep};
-use super::session::{cache_capacity, column_capacity, padded_length};
+use super::session::{cache_capacity, column_capacity, padded_length, sees_length};
 use crate::decode::DecodeOptions;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 
 /// Maximal number of rows (sentences × beams) of a batch.
 pub(super) const MAX_ROWS: usize = 64;
+/// The same on the CPU, if they are of at most [`MAX_ROWS`] sentences: each weight that is read serves more rows.
+const MAX_ROWS_ON_CPU: usize = 128;
 /// Maximal number of source tokens of a batch, padding included.
 const MAX_SOURCE_TOKENS: usize = 4096;
-/// Bytes of one batch's caches.
+/// Bytes of one batch's caches, and of all batches that are searched at the same time.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
+const MAX_CACHE_BYTES_OF_ALL: u64 = 4 * MAX_CACHE_BYTES;
 
 impl Transformer {
     /// Checks requests and sorts them by length, for little padding; longest first, to fail early if memory is short.
@@ -29,8 +33,23 @@ impl Transformer {
         Ok(order)
     }
 
-    /// Number of `waiting` requests, from the first on, for one batch.
-    pub(super) fn batch_size(&self, requests: &[GenerateRequest], waiting: &[usize], keep: &Keep) -> usize {
+    /// Rows of the `waiting` requests, from the first on, that can share batches.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn rows_alike(&self, requests: &[GenerateRequest], waiting: &[usize]) -> usize {
+        let key = |&index: &usize| requests[index].options.batch_key();
+        let first = waiting.first().map(key);
+        let alike = waiting.iter().take_while(|index| Some(key(index)) == first);
+        alike.map(|&index| requests[index].options.rows()).sum()
+    }
+
+    /// Number of `waiting` requests, from the first on, for one batch of `searches` at the same time.
+    pub(super) fn batch_size(
+        &self,
+        requests: &[GenerateRequest],
+        waiting: &[usize],
+        keep: &Keep,
+        searches: usize,
+    ) -> usize {
         let key = |&index: &usize| requests[index].options.batch_key();
         let first = waiting.first().map(key);
         let candidates = waiting.iter().take_while(|index| Some(key(index)) == first);
@@ -44,7 +63,10 @@ impl Transformer {
         let queries = if keep.attention.is_some() { 2 * decoder.key_width() } else { 0 };
         let cached = config.cached_width() + queries;
         let most = self.recovery.most_sentences();
-        let largest_buffer = self.model().device.max_buffer_bytes();
+        let device = self.device();
+        let largest_buffer = device.max_buffer_bytes();
+        let most_rows = if device.gpu().is_none() { MAX_ROWS_ON_CPU } else { MAX_ROWS };
+        let most_cached = MAX_CACHE_BYTES.min(MAX_CACHE_BYTES_OF_ALL / searches as u64);
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
@@ -56,9 +78,10 @@ impl Transformer {
             let cache = elements(rows * capacity, cached);
             let largest =
                 cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
-            let fits = rows <= MAX_ROWS
+            let fits = rows <= most_rows
+                && size < MAX_ROWS
                 && source_tokens <= MAX_SOURCE_TOKENS
-                && 4 * config.decoder.layers as u64 * cache <= MAX_CACHE_BYTES
+                && 4 * config.decoder.layers as u64 * cache <= most_cached
                 && 4 * largest <= largest_buffer
                 && size < most;
             if size > 0 && !fits {
@@ -69,24 +92,58 @@ impl Transformer {
         size
     }
 
-    /// Number of `waiting` requests, from the first on, that can take over rows of the batch: the batch has room for
-    /// them, and they need no more padding than others. Both lists are indices into `requests`, the longest first.
+    /// The `waiting` requests as `searches` batches and those that take over rows of any of them: their numbers, in
+    /// order, and the kind of the latter.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn batches(
+        &self,
+        requests: &[GenerateRequest],
+        waiting: &[usize],
+        searches: usize,
+    ) -> (Vec<usize>, (usize, Followers)) {
+        let mut sizes = Vec::with_capacity(searches);
+        let mut left = waiting;
+        for search in 0..searches {
+            let share = left.len().div_ceil(searches - search);
+            let size = self.batch_size(requests, left, &Keep::default(), searches).min(share);
+            sizes.push(size);
+            left = &left[size..];
+        }
+        let mut first = 0;
+        let followers = sizes.iter().map(|size| {
+            first += size;
+            self.followers(requests, &waiting[first - size..first], left)
+        });
+        let fewest = followers.min_by_key(|(count, _)| *count).unwrap_or((0, Followers::None));
+        (sizes, fewest)
+    }
+
+    /// Number of `waiting` requests, from the first on, that can take over rows of the batch, for which it has room, and
+    /// their kind. On a GPU they need no more padding than the batch, because a step reads all keys of a source. The CPU
+    /// skips padding. Both lists are indices into `requests`, the longest first.
     pub(super) fn followers(
         &self,
         requests: &[GenerateRequest],
         batch: &[usize],
         waiting: &[usize],
-    ) -> usize {
+    ) -> (usize, Followers) {
+        let none = (0, Followers::None);
         if self.recovery.most_sentences() < usize::MAX {
-            return 0; // there is no memory for others that wait
+            return none; // there is no memory for others that wait
         }
         let batch: Vec<&GenerateRequest> = batch.iter().map(|&index| &requests[index]).collect();
-        let Some(room) = self.room(&batch) else { return 0 };
+        let Some(room) = self.room(&batch) else { return none };
+        let config = &self.host.config;
+        let mixed = self.model().device.gpu().is_none() && !sees_length(config, room.globals);
         let follows = |&&index: &&usize| {
-            let padded = padded_length(&self.host.config, requests[index].input_ids.len());
-            padded == room.source_length && room.fits(&self.host.config, &requests[index])
+            let padded = padded_length(config, requests[index].input_ids.len());
+            (mixed || padded == room.source_length) && room.fits(config, &requests[index])
         };
-        waiting.iter().take_while(follows).count()
+        match waiting.iter().take_while(follows).count() {
+            0 => none,
+            count if mixed => (count, Followers::Mixed),
+            count => (count, Followers::Alike),
+        }
     }
 
     /// The requests that can take over rows of a batch. `None` if none can.

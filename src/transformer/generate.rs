@@ -1,4 +1,6 @@
 use std::borrow::Cow;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::Arc;
 
 use super::Transformer;
 use super::attempts::Attempts;
@@ -10,9 +12,11 @@ use super::global_states::check_attention;
 use super::kept_attention::{KeptAttention, KeptLayer};
 use super::loaded::LoadedModel;
 use super::placed::Placed;
-use super::queue::{Queue, Seats, pause};
+use super::queue::{Followers, Queue, Seats, Watcher, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
+#[cfg(not(target_arch = "wasm32"))]
+use super::side_by_side::{Pools, Shared, search_side_by_side};
 use crate::decode::{BatchSearch, Columns, Paths};
 use crate::model::config::Architecture;
 
@@ -42,7 +46,7 @@ impl Transformer {
         requests: &[GenerateRequest],
         options: GenerateOptions<'_>,
     ) -> Result<Vec<Generation>, GenerateError> {
-        let GenerateOptions { keep, cancel, watch, pauses } = options;
+        let GenerateOptions { keep, cancel, watch, steps, pauses } = options;
         if keep.attention.is_some() {
             self.check_translates()?;
         }
@@ -50,19 +54,31 @@ impl Transformer {
         let requests = &*resolved;
         let order = self.in_order(requests)?;
         let mut ignore = |_: Progress<'_>| {};
-        let watch = watch.unwrap_or(&mut ignore);
+        let watch: &mut dyn FnMut(Progress<'_>) = match watch {
+            Some(watch) => watch,
+            None => &mut ignore,
+        };
+        let mut watcher = Watcher { watch, pauses };
         let mut results = vec![Generation::default(); requests.len()];
         let (mut waiting, mut attempts) = (order.clone(), Attempts::default());
         let all = *left;
+        #[cfg(not(target_arch = "wasm32"))]
+        if keep.is_nothing() && !steps {
+            waiting = self.search_on_cores(requests, waiting, &mut results, watcher.lend(), &cancel).await?;
+        }
         while !waiting.is_empty() {
             let model = self.model();
-            let (batch, rest) = waiting.split_at(self.batch_size(requests, &waiting, &keep));
+            let (batch, rest) = waiting.split_at(self.batch_size(requests, &waiting, &keep, 1));
             // no request takes over rows of which something is kept
-            let followers = if keep.is_nothing() { self.followers(requests, batch, rest) } else { 0 };
-            let queue = Queue::new(requests, (batch, &rest[..followers]), &mut results, watch, pauses);
+            let (followers, kind) = match keep.is_nothing() {
+                true => self.followers(requests, batch, rest),
+                false => (0, Followers::None),
+            };
+            let waiting_for = (&rest[..followers], kind);
+            let queue = Queue::new(requests, batch, waiting_for, &mut results, watcher.lend());
             let before = *left;
             let size = batch.len();
-            let error = match self.search(&model, queue, &cancel, &keep).await {
+            let error = match model.search(queue, &cancel, &keep).await {
                 Ok((session, paths)) => {
                     let budget = (&keep, &mut *left);
                     let found = (&session, paths.as_ref());
@@ -103,6 +119,32 @@ impl Transformer {
             }
         }
         Ok(results)
+    }
+
+    /// Searches on the CPU for requests that are enough for several searches. Returns those that are left.
+    #[cfg(not(target_arch = "wasm32"))]
+    async fn search_on_cores(
+        &self,
+        requests: &[GenerateRequest],
+        mut waiting: Vec<usize>,
+        results: &mut [Generation],
+        mut watcher: Watcher<'_>,
+        cancel: &Cancel,
+    ) -> Result<Vec<usize>, GenerateError> {
+        let model = self.model();
+        if model.device.gpu().is_some() {
+            return Ok(waiting);
+        }
+        let shared: Arc<[GenerateRequest]> = requests.into();
+        while let Some(pools) = Pools::new(self.rows_alike(requests, &waiting)) {
+            let (sizes, (followers, kind)) = self.batches(requests, &waiting, pools.len());
+            let mut taken = waiting.drain(..sizes.iter().sum::<usize>() + followers);
+            let batches = sizes.into_iter().map(|size| taken.by_ref().take(size).collect()).collect();
+            let of_call =
+                Shared { requests: shared.clone(), batches, waiting: taken.collect(), followers: kind };
+            search_side_by_side(&model, (of_call, pools), results, watcher.lend(), cancel).await?;
+        }
+        Ok(waiting)
     }
 
     /// The requests with the columns of their inputs.
@@ -211,11 +253,12 @@ impl Transformer {
         check_attention(&self.host.config, &request.global_tokens, length)?;
         Ok(request.options.validate(self.host.config.target_vocabulary, limit)?)
     }
+}
 
+impl Placed {
     /// Searches for the requests of a queue. The caller puts the session back. Paths are returned if attention is kept.
     pub(super) async fn search(
         &self,
-        model: &Placed,
         queue: impl Seats,
         cancel: &Cancel,
         keep: &Keep,
@@ -228,20 +271,20 @@ impl Transformer {
         if keep.attention.is_some() {
             search.keep_paths();
         }
-        let key = SessionKey::new(model, &batch, &search, queue.followers(), keep.attention.is_some());
-        let mut session = match model.idle.take(&key) {
+        let key = SessionKey::new(self, &batch, &search, queue.followers(), keep.attention.is_some());
+        let mut session = match self.idle.take(&key) {
             Some(session) => session,
             None => {
-                model.idle.make_room();
-                DecodeSession::new(model, key)?
+                self.idle.make_room();
+                DecodeSession::new(self, key)?
             }
         };
-        match session.run(model, queue, search, cancel).await {
+        match session.run(self, queue, search, cancel).await {
             Ok(paths) => Ok((session, paths)),
             Err(error) => {
                 // the session can be used again, unless the device failed
                 if !matches!(error, GenerateError::Gpu(_)) {
-                    model.idle.put(session);
+                    self.idle.put(session);
                 }
                 Err(error)
             }

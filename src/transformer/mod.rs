@@ -32,6 +32,8 @@ mod rows;
 mod score;
 mod self_attention;
 mod session;
+#[cfg(not(target_arch = "wasm32"))]
+mod side_by_side;
 mod switches;
 mod work;
 

@@ -40,33 +40,47 @@ pub(super) trait Seats {
     fn finish(self, search: BatchSearch);
 }
 
+/// The function that gets the progress of a call.
+pub(super) struct Watcher<'a> {
+    pub watch: &'a mut dyn FnMut(Progress<'_>),
+    /// Whether the executor has a turn after each call of `watch`.
+    pub pauses: bool,
+}
+
+impl Watcher<'_> {
+    /// The same, for a while.
+    pub fn lend(&mut self) -> Watcher<'_> {
+        Watcher { watch: &mut *self.watch, pauses: self.pauses }
+    }
+}
+
 /// The requests of one call, which are known when it begins.
 pub(super) struct Queue<'a> {
     requests: &'a [GenerateRequest],
     /// Index of the request in the rows of each sentence.
     seated: Vec<usize>,
     waiting: &'a [usize],
+    /// The kind of those that wait at first.
+    followers: Followers,
     results: &'a mut [Generation],
-    watch: &'a mut dyn FnMut(Progress<'_>),
-    /// Whether the executor has a turn after each call of `watch`.
-    pauses: bool,
+    watcher: Watcher<'a>,
 }
 
 impl<'a> Queue<'a> {
-    /// * `batch`, `waiting`: indices into `requests`
+    /// * `batch`, `waiting`: indices into `requests`, and the kind of those that wait
     /// * `results`: one per request
     pub fn new(
         requests: &'a [GenerateRequest],
-        (batch, waiting): (&[usize], &'a [usize]),
+        batch: &[usize],
+        (waiting, followers): (&'a [usize], Followers),
         results: &'a mut [Generation],
-        watch: &'a mut dyn FnMut(Progress<'_>),
-        pauses: bool,
+        watcher: Watcher<'a>,
     ) -> Self {
-        Self { requests, seated: batch.to_vec(), waiting, results, watch, pauses }
+        Self { requests, seated: batch.to_vec(), waiting, followers, results, watcher }
     }
 
     fn deliver(&mut self, requests: &[usize], hypotheses: Vec<Vec<Hypothesis>>) {
-        (self.watch)(Progress::Finished { requests, hypotheses: &hypotheses });
+        (self.watcher.watch)(Progress::Finished { requests, hypotheses: &hypotheses });
         for (&index, hypotheses) in requests.iter().zip(hypotheses) {
             self.results[index].hypotheses = hypotheses;
         }
@@ -83,7 +97,7 @@ impl Seats for Queue<'_> {
     }
 
     fn followers(&self) -> Followers {
-        if self.waiting.is_empty() { Followers::None } else { Followers::Alike }
+        self.followers
     }
 
     fn next(&mut self, most: usize) -> Vec<usize> {
@@ -93,15 +107,15 @@ impl Seats for Queue<'_> {
     }
 
     async fn show(&mut self, search: &mut BatchSearch) {
-        (self.watch)(Progress::Step { requests: &self.seated, search });
-        if self.pauses {
+        (self.watcher.watch)(Progress::Step { requests: &self.seated, search });
+        if self.watcher.pauses {
             pause().await;
         }
     }
 
     async fn show_encoding(&mut self, fraction: f32) {
-        (self.watch)(Progress::Encoding { requests: &self.seated, fraction });
-        if self.pauses {
+        (self.watcher.watch)(Progress::Encoding { requests: &self.seated, fraction });
+        if self.watcher.pauses {
             pause().await;
         }
     }

@@ -44,6 +44,8 @@ pub struct GenerateOptions<'a> {
     pub cancel: Cancel,
     /// Function that gets the progress.
     pub watch: Option<&'a mut dyn FnMut(Progress<'_>)>,
+    /// Whether `watch` gets [`Progress::Step`].
+    pub(crate) steps: bool,
     /// Whether the future returns to its executor once after every call of `watch`.
     pub(crate) pauses: bool,
 }
@@ -61,7 +63,13 @@ impl<'a> GenerateOptions<'a> {
 
     /// Sets the function that gets the progress.
     pub fn watch(self, watch: &'a mut dyn FnMut(Progress<'_>)) -> Self {
-        Self { watch: Some(watch), ..self }
+        Self { watch: Some(watch), steps: true, ..self }
+    }
+
+    /// As [`watch`](Self::watch), without [`Progress::Step`]. On the CPU, many requests are then searched on several cores
+    /// at the same time, which is faster.
+    pub fn watch_results(self, watch: &'a mut dyn FnMut(Progress<'_>)) -> Self {
+        Self { watch: Some(watch), steps: false, ..self }
     }
 }
 

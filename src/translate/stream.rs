@@ -85,6 +85,7 @@ impl Translator {
                 keep: keep.clone(),
                 cancel: cancel.clone(),
                 watch: Some(&mut watch),
+                steps: pace.steps,
                 pauses: pace.pauses,
             };
             let mut found = self.transformer.generate_within(&mut memory, &requests, generation).await?;

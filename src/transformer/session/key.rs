@@ -12,6 +12,9 @@ use crate::transformer::request::GenerateRequest;
 /// Source lengths and cache capacities are multiples of these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
+/// The CPU encodes sources at more lengths: in steps of an eighth of the length, in multiples of this.
+const CPU_BUCKET: usize = 4;
+const CPU_SHARE: usize = 8;
 /// Smallest room for output columns, if not all tokens are computed.
 const FEWEST_COLUMNS: usize = 256;
 
@@ -113,7 +116,7 @@ impl SessionKey {
             prompt_length: padded_prompt(config, longest(|request| request.options.before_last().len())),
             capacity,
             next: if followers == Followers::None { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
-            next_lengths: next_lengths(config, followers, source_length, globals),
+            next_lengths: next_lengths(model, followers, source_length, globals),
             columns,
             scoring,
             search: match model.device {
@@ -141,23 +144,27 @@ impl SessionKey {
     }
 }
 
-/// The lengths at which sources of requests are encoded: halves of the longest, down to a bucket. So a source has little more
-/// padding than tokens.
-fn next_lengths(config: &ModelConfig, followers: Followers, longest: usize, globals: usize) -> Vec<usize> {
-    // what blocks and global tokens see depends on the length
-    let sees_length = globals > 0 || config.block_tokens.is_some() || config.encoder_blocks().is_some();
+/// Whether what a token sees depends on the padded length: with blocks and global tokens.
+pub fn sees_length(config: &ModelConfig, globals: usize) -> bool {
+    globals > 0 || config.block_tokens.is_some() || config.encoder_blocks().is_some()
+}
+
+/// The lengths at which sources of requests are encoded, down to a bucket, so that a source has little padding: halves of
+/// the longest on a GPU, which compiles programs for each, and in smaller steps on the CPU.
+fn next_lengths(model: &LoadedModel, followers: Followers, longest: usize, globals: usize) -> Vec<usize> {
+    let (bucket, shorter): (_, fn(usize) -> usize) = match model.device {
+        Device::Gpu(_) => (SOURCE_BUCKET, |length| (length / 2).next_multiple_of(SOURCE_BUCKET)),
+        Device::Cpu => (CPU_BUCKET, |length| (length - length.div_ceil(CPU_SHARE)) / CPU_BUCKET * CPU_BUCKET),
+    };
     let shortest = match followers {
         Followers::None => return Vec::new(),
-        Followers::Mixed if !sees_length => SOURCE_BUCKET,
+        Followers::Mixed if !sees_length(&model.config, globals) => bucket.min(longest),
         _ => longest,
     };
-    let halves = std::iter::successors(Some(longest), |&length| Some(length / 2));
-    let mut lengths: Vec<usize> = halves
-        .map(|length| length.next_multiple_of(SOURCE_BUCKET).min(longest))
-        .take_while(|&length| length > shortest)
-        .chain([shortest.min(longest)])
-        .collect();
-    lengths.dedup();
+    let lengths = std::iter::successors(Some(longest), |&length| {
+        (length > shortest).then(|| shorter(length).max(shortest))
+    });
+    let mut lengths: Vec<usize> = lengths.collect();
     lengths.reverse();
     lengths
 }

@@ -16,7 +16,7 @@ mod run;
 mod states;
 
 pub use build::Planned;
-pub use key::{SessionKey, cache_capacity, column_capacity, padded_length};
+pub use key::{SessionKey, cache_capacity, column_capacity, padded_length, sees_length};
 pub use pool::IdleSessions;
 
 use super::device_search::DeviceSearch;

@@ -95,10 +95,11 @@ impl DecodeSession {
 
     /// Encodes the next sources, after the device's current work.
     fn encode_next(&mut self, model: &LoadedModel, queue: &mut impl Seats) {
-        let SessionStates { next, ready: Ready { requests, length }, .. } = &mut self.states;
+        let SessionStates { next, ready: Ready { requests, seated, length }, .. } = &mut self.states;
         if next.is_empty() {
             return;
         }
+        *seated = 0;
         requests.extend(queue.next(self.key.next));
         let sources = || requests.iter().map(|&index| queue.request(index).source());
         let Some(longest) = sources().map(|(tokens, _)| tokens.len()).max() else { return };
@@ -108,21 +109,44 @@ impl DecodeSession {
         self.session.run(self.program(program), &model.weights);
     }
 
-    /// Gives the rows of finished sentences to encoded requests, if there are rows for all of them.
+    /// Gives the rows of finished sentences to encoded requests, and encodes more: on a GPU for all that are encoded or for
+    /// none, because each time costs launches.
     fn seat_next(
         &mut self,
         model: &LoadedModel,
         queue: &mut impl Seats,
         search: &mut BatchSearch,
     ) -> Result<(), GenerateError> {
-        if self.states.ready.requests.is_empty() {
-            self.encode_next(model, queue); // a request may have come since
+        let at_once = model.device.gpu().is_some();
+        loop {
+            if self.states.ready.requests.is_empty() {
+                self.encode_next(model, queue); // a request may have come since
+            }
+            let fewest = if at_once { self.states.ready.requests.len() } else { 1 };
+            if !self.seat_ready(model, queue, search, fewest)? {
+                return Ok(());
+            }
+            if at_once {
+                self.encode_next(model, queue);
+                return Ok(());
+            }
         }
+    }
+
+    /// Gives rows to encoded requests, if there are at least `fewest` free ones. Returns whether it did.
+    fn seat_ready(
+        &mut self,
+        model: &LoadedModel,
+        queue: &mut impl Seats,
+        search: &mut BatchSearch,
+        fewest: usize,
+    ) -> Result<bool, GenerateError> {
         let Self { session, states, rows, .. } = self;
         let SessionStates { source, memory, next, ready, columns, .. } = states;
-        let Some(source) = source else { return Ok(()) };
-        let Some(NextStates { input, memory: next_memory }) = next.get(ready.length) else { return Ok(()) };
-        let ready = &mut ready.requests;
+        let Some(source) = source else { return Ok(false) };
+        let Some(NextStates { input, memory: next_memory }) = next.get(ready.length) else {
+            return Ok(false);
+        };
         let promised = |sentence: usize| match &self.search {
             Search::Device(device) => device.has_promised(sentence),
             Search::Host(_) => false,
@@ -132,16 +156,19 @@ impl DecodeSession {
             let free = finished.clone().filter(|&(sentence, finished)| finished && !promised(sentence));
             free.map(|(sentence, _)| sentence)
         };
-        if ready.is_empty() || free().count() < ready.len() {
-            return Ok(());
+        let count = free().count().min(ready.requests.len());
+        if count == 0 || count < fewest {
+            return Ok(false);
         }
-        let seats: Vec<(usize, usize)> = free().zip(ready.drain(..)).collect();
+        let before = ready.seated;
+        ready.seated += count;
+        let seats: Vec<(usize, usize)> = free().zip(ready.requests.drain(..count)).collect();
         let (length, room) = (input.length, source.length);
         let copies = seats.iter().enumerate().flat_map(|(place, &(sentence, _))| {
             let layers = next_memory.iter().zip(memory.iter());
             layers.map(move |(&from, &to)| RowCopy {
                 from,
-                first: place * length,
+                first: (before + place) * length,
                 to,
                 at: sentence * room,
                 rows: length,
@@ -163,8 +190,7 @@ impl DecodeSession {
                 }
             }
         }
-        self.encode_next(model, queue);
-        Ok(())
+        Ok(true)
     }
 
     /// Submits every program once, to compile its pipelines.

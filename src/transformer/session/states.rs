@@ -38,6 +38,8 @@ pub struct NextStates {
 pub struct Ready {
     /// Their indices in the queue, in its order.
     pub requests: Vec<usize>,
+    /// Number of requests before them, which have seats by now.
+    pub seated: usize,
     /// Index of [`SessionStates::next`].
     pub length: usize,
 }
