@@ -42,6 +42,7 @@ mod json;
 mod languages;
 mod maps;
 mod names;
+mod projected;
 mod quantize;
 mod self_attention;
 mod shortlist;
