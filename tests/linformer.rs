@@ -32,7 +32,8 @@ fn with(attention: &str, more: &[(String, usize, Vec<f32>)]) -> Model {
     config["wordloom_attention"] = attention.into();
     let weights = read(&folder.join("model.safetensors"));
     let old = safetensors::SafeTensors::deserialize(&weights).unwrap();
-    let bytes: Vec<Vec<u8>> = more.iter().map(|(_, _, values)| bytemuck::cast_slice(values).to_vec()).collect();
+    let bytes: Vec<Vec<u8>> =
+        more.iter().map(|(_, _, values)| bytemuck::cast_slice(values).to_vec()).collect();
     let new = more.iter().zip(&bytes).map(|((name, rank, values), bytes)| {
         let shape = vec![*rank, values.len() / rank];
         (name.clone(), TensorView::new(Dtype::F32, shape, bytes).unwrap())
@@ -116,12 +117,18 @@ async fn states_and_logits_are_those_of_torch() {
                 encoder_attentions: vec![0, 1],
                 ..ForwardSelection::default()
             };
-            let output = transformer.forward(&input, &selection).await.unwrap();
+            let output = transformer.forward_selected(&input, &selection).await.unwrap();
             let states = output.encoder_last_hidden_state.data;
             let width = states.len() / mask.len();
             let what = format!("{name} on {device:?}");
             let is_token = |i: usize| mask[i / width] != 0;
-            assert_close_where(&what, &states, &stored.f32(&format!("{name}.states")), (3e-5, 3e-5), is_token);
+            assert_close_where(
+                &what,
+                &states,
+                &stored.f32(&format!("{name}.states")),
+                (3e-5, 3e-5),
+                is_token,
+            );
             let logits = output.logits.data;
             let want = stored.f32(&format!("{name}.logits"));
             assert_close_where(&what, &logits, &want, (2e-4, 2e-4), |_| true);
@@ -165,7 +172,7 @@ async fn gradients_are_those_of_torch() {
 }
 
 fn requests() -> Vec<GenerateRequest> {
-    let request = |pair: Pair| GenerateRequest::new(pair.source, DecodeOptions::default());
+    let request = |pair: Pair| GenerateRequest::new(pair.source, DecodeOptions::new(PAD, 0, PAD));
     pairs("padded").into_iter().map(request).collect()
 }
 
@@ -219,10 +226,8 @@ async fn a_layer_takes_other_kinds_and_its_own_again() {
 /// The model of a trainer, saved and opened.
 async fn saved(trainer: &Trainer, config: Vec<u8>) -> Model {
     let tensors = trainer.tensors().await.unwrap();
-    let bytes: BTreeMap<&String, Vec<u8>> = tensors
-        .iter()
-        .map(|(name, tensor)| (name, bytemuck::cast_slice(&tensor.values).to_vec()))
-        .collect();
+    let bytes: BTreeMap<&String, Vec<u8>> =
+        tensors.iter().map(|(name, tensor)| (name, bytemuck::cast_slice(&tensor.values).to_vec())).collect();
     let views = tensors.iter().map(|(name, tensor)| {
         (name.clone(), TensorView::new(Dtype::F32, tensor.shape.clone(), &bytes[name]).unwrap())
     });
@@ -238,7 +243,8 @@ async fn new_projections_are_trained_alone_and_go_on_bit_for_bit() {
     let plain = Model::load(data(FOLDER)).unwrap();
     assert_eq!(model.config().parameter_count(), plain.config().parameter_count() + 2 * 4 * POSITIONS as u64);
     for device in devices().await {
-        let recipe = Recipe { train_only: vec!["linformer".to_owned()], weight_decay: 0.1, ..Recipe::default() };
+        let recipe =
+            Recipe { train_only: vec!["linformer".to_owned()], weight_decay: 0.1, ..Recipe::default() };
         let start = || Trainer::new(&device, model.clone(), recipe.clone(), CAPACITY).unwrap();
         let (mut whole, mut first) = (start(), start());
         let before = whole.tensors().await.unwrap();
@@ -248,7 +254,8 @@ async fn new_projections_are_trained_alone_and_go_on_bit_for_bit() {
         for (name, tensor) in first.tensors().await.unwrap() {
             assert_eq!(tensor != before[&name], name.contains("linformer"), "{name}");
         }
-        let (moments, step, passes) = (first.moments().await.unwrap(), first.step_count(), first.pass_count());
+        let (moments, step, passes) =
+            (first.moments().await.unwrap(), first.step_count(), first.pass_count());
         let folder = saved(&first, new.config.clone()).await;
         let mut resumed = Trainer::new(&device, folder, recipe.clone(), CAPACITY).unwrap();
         resumed.resume(&moments, step, passes).unwrap();

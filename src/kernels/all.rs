@@ -5,8 +5,8 @@ use super::{
     attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
     dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
     linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear,
-    output_layer, project_length, project_packed, ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses,
-    sum_rows, term_scores, tie_rows, vocabulary_chunks,
+    output_layer, project_length, project_packed, ranged_attention, search, selected_linear, softmax_loss,
+    ssru, sum_blocks, sum_losses, sum_rows, term_scores, tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.

@@ -4,7 +4,7 @@
 use super::blueprint::{BlockSwitches, Blueprint, CrossAttention, Mixing, Norm, SelfAttention};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
-use super::projected::projected_keys;
+use super::projected_keys::projected_keys;
 use super::self_attention::SelfAttentionKind;
 use super::tapped::{block_output, tap_context, tap_heads, tap_scores, tapped_norm};
 use crate::activation::Activation;

@@ -43,6 +43,7 @@ mod languages;
 mod maps;
 mod names;
 mod projected;
+mod projected_keys;
 mod quantize;
 mod self_attention;
 mod shortlist;

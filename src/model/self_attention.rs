@@ -115,7 +115,9 @@ pub enum SelfAttentionError {
         limit: usize,
     },
     /// Learned projections to more rows than a text can have tokens.
-    #[error("{kind} projects to more rows than the model's {positions} positions; take linformer:{positions} or fewer")]
+    #[error(
+        "{kind} projects to more rows than the model's {positions} positions; take linformer:{positions} or fewer"
+    )]
     RankBeyond {
         /// The kind.
         kind: String,

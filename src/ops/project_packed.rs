@@ -65,7 +65,13 @@ impl Graph {
     ) -> Result<ProjectedRows, GraphError> {
         let op = "project_packed";
         let (rows, [queries, keys, values]) = (self.shape(qkv).rows, widths);
-        self.expect(op, "queries, keys and values", qkv, Shape::new(rows, queries + keys + values), Dtype::F32)?;
+        self.expect(
+            op,
+            "queries, keys and values",
+            qkv,
+            Shape::new(rows, queries + keys + values),
+            Dtype::F32,
+        )?;
         self.expect(op, "sentences", sentences, Shape::new(rows, 2), Dtype::U32)?;
         // the host keeps sentences within the positions
         self.expect_factors(op, factors, 1)?;

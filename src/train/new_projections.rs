@@ -31,7 +31,9 @@ pub struct NewProjections {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum NewProjectionsError {
-    #[error("{0}: a training learns linformer:K only; translate --attention runs a model with the other kinds")]
+    #[error(
+        "{0}: a training learns linformer:K only; translate --attention runs a model with the other kinds"
+    )]
     Kind(SelfAttentionKind),
     #[error(
         "encoder.{layer} has learned projections to {rank} rows already; leave it out, or begin with a model that has none"

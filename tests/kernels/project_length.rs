@@ -23,7 +23,11 @@ struct Case {
 }
 
 impl Case {
-    fn new(shape: ProjectedShape, [rank, positions, first]: [usize; 3], mask: &dyn Fn(usize, usize) -> bool) -> Self {
+    fn new(
+        shape: ProjectedShape,
+        [rank, positions, first]: [usize; 3],
+        mask: &dyn Fn(usize, usize) -> bool,
+    ) -> Self {
         let ProjectedShape { batch, length, keys, values, .. } = shape;
         let x = random(1, batch * length * (first + keys + values));
         let mask = (0..batch * length).map(|i| mask(i / length, i % length).into()).collect();

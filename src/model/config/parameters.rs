@@ -107,8 +107,12 @@ impl ModelConfig {
 
     /// Trained values of the encoder's projections of keys and values along the length.
     fn projection_parameters(&self) -> u64 {
-        let ranks: u64 =
-            self.encoder_kinds.iter().filter_map(SelfAttentionKind::learned_rank).map(|rank| rank as u64).sum();
+        let ranks: u64 = self
+            .encoder_kinds
+            .iter()
+            .filter_map(SelfAttentionKind::learned_rank)
+            .map(|rank| rank as u64)
+            .sum();
         match ranks {
             0 => 0,
             ranks => 2 * ranks * self.source_positions().count() as u64,

@@ -164,8 +164,7 @@ impl Case {
         for (which, (first, count)) in [(0, keys), (keys, values)].into_iter().enumerate() {
             let layouts = [(width, first), (all, queries + first)]
                 .map(|(width, first)| ColumnLayout { stride: stride(width), first });
-            let dispatch =
-                project_packed::factor_gradient_dispatch(rows, self.shape.factors, count, layouts);
+            let dispatch = project_packed::factor_gradient_dispatch(rows, self.shape.factors, count, layouts);
             let earlier = pad(&self.earlier[which], positions, 0.0);
             let got = run_twice(gpu, &dispatch, &[&dy, &qkv, &sentences], &[earlier]).await;
             let got = unpad("factors", &got[0], self.shape.factors.rank, positions);
