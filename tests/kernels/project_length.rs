@@ -93,7 +93,9 @@ impl Case {
         let layout = ColumnLayout { stride: stride(columns), first: self.first };
         let dispatch = project_length::dispatch(&self.shape, factors, layout);
         run(gpu, &[(dispatch, vec![&x, &mask, &keys, &values, &y, &visible])]);
-        (unpad("y", &read(gpu, &y).await, batch * room, self.width()), read(gpu, &visible).await)
+        let mut seen: Vec<u32> = read(gpu, &visible).await;
+        seen.truncate(batch * room);
+        (unpad("y", &read(gpu, &y).await, batch * room, self.width()), seen)
     }
 }
 
