@@ -77,6 +77,21 @@ pub struct LowRankShape {
 /// Most rows of a sentence in a [`LowRankShape`]: the time grows with their square.
 pub const LOW_RANK_LENGTH: usize = 512;
 
+/// What a learned projection of keys and values along the length computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectedShape {
+    /// Sentences.
+    pub batch: usize,
+    /// Rows of a sentence.
+    pub length: usize,
+    /// Room for the rows of a sentence in the result.
+    pub room: usize,
+    /// Columns of the keys.
+    pub keys: usize,
+    /// Columns of the values; 0 for keys alone.
+    pub values: usize,
+}
+
 /// What a cached attention computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CachedAttentionShape {

@@ -284,7 +284,7 @@ fn kinds_of_attention_are_read_and_written() {
         ("full", SelfAttentionKind::Full),
         ("uniform", SelfAttentionKind::Uniform),
         ("shared-qk", SelfAttentionKind::SharedQk),
-        ("linformer:32", SelfAttentionKind::Linformer { rank: 32 }),
+        ("linformer:32", SelfAttentionKind::Linformer { rank: 32, is_learned: false }),
         ("additive", SelfAttentionKind::Additive),
         ("window:8", SelfAttentionKind::Window { radius: 8, globals: Globals::None }),
         ("window:8+global:0+5", SelfAttentionKind::Window { radius: 8, globals: tokens(&[0, 5]) }),

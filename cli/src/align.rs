@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,
     };
-    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+    arguments.attention.apply(&mut transformer)?;
     let mut command = Command {
         translator: Translator::from_parts(transformer, tokenizer),
         options,

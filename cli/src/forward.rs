@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let architecture = model.config().architecture();
     let input = read_input(&name, &bytes, architecture)?;
     let mut transformer = arguments.device.transformer(&model)?;
-    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+    arguments.attention.apply(&mut transformer)?;
     arguments.switches.apply(&mut transformer, &model)?;
     let selection = match arguments.tap.is_empty() {
         true => ForwardSelection::all(model.config()),

@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.open()?;
     check_generates(&model)?;
     let mut transformer = arguments.device.generator(&model, &GenerationConfig::default())?;
-    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+    arguments.attention.apply(&mut transformer)?;
     arguments.switches.apply(&mut transformer, &model)?;
     let mut output = Output::open(arguments.output.as_deref())?;
     let progress = Progress::new("generating", "requests", lines.bytes());

@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let source = source.transpose()?;
     let first = open(if target.is_some() { target } else { &arguments.input })?;
     let mut transformer = arguments.device.transformer(&model)?;
-    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+    arguments.attention.apply(&mut transformer)?;
     let mut scorer = Scorer {
         transformer,
         output: Output::open(arguments.output.as_deref())?,

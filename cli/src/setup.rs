@@ -6,7 +6,7 @@ use std::sync::Once;
 use wordloom::decode::DecodeError;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::model::{SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
+use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 
@@ -151,13 +151,13 @@ pub struct AttentionArguments {
 
 impl AttentionArguments {
     /// Gives a model's layers their kinds, and says on stderr which of them the model was not made for.
-    pub fn apply(
-        &self,
-        set: impl FnOnce(&SelfAttentionChoice) -> Result<(), SelfAttentionError>,
-    ) -> Result<(), CliError> {
+    pub fn apply(&self, transformer: &mut Transformer) -> Result<(), CliError> {
         let Some(choice) = &self.attention else { return Ok(()) };
-        set(choice).map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
-        choice.approximations().into_iter().for_each(|note| notice(&format!("note: {note}")));
+        transformer
+            .set_attention(choice)
+            .map_err(|error| CliError::Usage(format!("--attention: {error}")))?;
+        let notes = transformer.config().approximations();
+        notes.into_iter().for_each(|note| notice(&format!("note: {note}")));
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_options(arguments, &model, &generation)?;
     let mut transformer =
         load(&arguments.device.open()?, &model, arguments.device.weights, Some(&generation))?;
-    arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+    arguments.attention.apply(&mut transformer)?;
     let command = Command {
         arguments,
         translator: Translator::from_parts(transformer, tokenizer),

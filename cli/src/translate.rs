@@ -328,7 +328,7 @@ impl Planned {
     ) -> Result<(Translator, TranslateOptions), CliError> {
         let Self { chosen: Chosen { model, tokenizer, .. }, options, generation } = self;
         let mut transformer = load(device, &model, arguments.device.weights, Some(&generation))?;
-        arguments.attention.apply(|choice| transformer.set_attention(choice))?;
+        arguments.attention.apply(&mut transformer)?;
         arguments.switches.apply(&mut transformer, &model)?;
         let translator = Translator::from_parts(transformer, tokenizer).with_cache(CACHE_BYTES);
         Ok((translator, options))

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
 use serde_json::Value;
+use wordloom::model::{SelfAttentionChoice, SelfAttentionError};
 use wordloom::precision::Products;
 use wordloom::train::session::{Config, ExampleOptions, Numbers, Options, PairSource, Tests};
 use wordloom::train::stopping::Goal;
@@ -65,6 +66,7 @@ impl<'py> Given<'_, 'py> {
             model: self.optional("model", PATH)?,
             config: keys.or(named.map(|path: PathBuf| Config::Named(path.display().to_string()))),
             vocabulary: self.optional("vocabulary", COUNT)?,
+            attention: self.attention()?,
             from: self.optional("source_lang", TEXT)?,
             to: self.optional("target_lang", TEXT)?,
             max_steps: self.optional("max_steps", COUNT)?,
@@ -92,6 +94,12 @@ impl<'py> Given<'_, 'py> {
             command: self.get("command", TEXT)?,
             ..Options::new(pairs, self.get("out", PATH)?)
         })
+    }
+
+    fn attention(&self) -> PyResult<Option<SelfAttentionChoice>> {
+        let given: Option<String> = self.optional("attention", TEXT)?;
+        let choice = given.map(|text| text.parse()).transpose();
+        choice.map_err(|error: SelfAttentionError| wrong_value(format!("attention: {error}")))
     }
 
     fn numbers(&self) -> PyResult<Numbers> {

@@ -171,11 +171,11 @@ def calls(t, ct2):
         *((ValueError, lambda bad=bad: train(**bad)) for bad in (
             {"max_steps": 0}, {"max_steps": -1}, {"max_steps": 1.5}, {"max_minutes": NAN}, {"learning_rate": -1}, {"warmup": 0}, {"dropout": 1},
             {"joined": 2}, {"precision": "f16"}, {"goal": "best"}, {"config": "huge"}, {"config": {"d_model": NAN}}, {"accumulate": 0}, {"seed": 2**64},
-            {"device": ""}, {"save_minutes": -1}, {"test_steps": 0},
+            {"device": ""}, {"save_minutes": -1}, {"test_steps": 0}, {"attention": "encoder.*=linformer:0"},
         )),
         *((TypeError, lambda bad=bad: train(**bad)) for bad in (
             {"max_steps": "10"}, {"freeze": "encoder"}, {"train_only": [1]}, {"source_lang": 3}, {"resume": None}, {"device": None}, {"config": 3},
-            {"config": {"d_model": object()}}, {"on_step": 3}, {"steps": 3}, {"learning_rate": "fast"}, {"keep": None}, {"substitute": 1},
+            {"config": {"d_model": object()}}, {"on_step": 3}, {"steps": 3}, {"learning_rate": "fast"}, {"keep": None}, {"substitute": 1}, {"attention": 3},
         )),
         *((TrainError, lambda bad=bad: train(**bad)) for bad in (
             {"config": {"model_type": "t5"}}, {"config": {"d_model": "x"}}, {"vocabulary": 5}, {"vocabulary": 10**6}, {"tags": ["x"]}, {"substitute": "none.json"},

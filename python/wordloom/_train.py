@@ -30,6 +30,7 @@ def train(
     model: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     vocabulary: int | None = None,
+    attention: str | None = None,
     resume: bool = False,
     max_steps: int | None = None,
     max_minutes: float | None = None,
@@ -76,6 +77,7 @@ def train(
     * ``config``: its shape: ``"tiny"``, ``"small"``, ``"base"``, a dict with keys of transformers' ``MarianConfig``, or the path of a
       ``config.json``; by default the amount of data decides
     * ``vocabulary``: number of tokens of a new vocabulary, also for ``model``
+    * ``attention``: layers that learn projections of keys and values: ``"encoder.*=linformer:32"`` (docs/attention.md)
     * ``resume``: whether to go on from the last checkpoint in ``out``, if there is one
     * ``max_steps``, ``max_minutes``, ``patience``: the training ends after so many steps, minutes, or tests in a row without a best
       one (0: never). Without the first two it takes a minute for 500 pairs, 4 to 120

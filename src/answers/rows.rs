@@ -3,11 +3,11 @@
 use super::cases::{Cases, Compared, random};
 use super::sizes;
 use crate::graph::{Columns, State};
-use crate::ops::{CellCache, Normalization, TermInputs};
+use crate::ops::{CellCache, LengthProjections, Normalization, TermInputs};
 use crate::scores::{
     EditKind, NO_TOKEN, ScoreEdit, ScoreRules, ScoreSpace, TermScoresShape, TopKShape, encode_edits,
 };
-use crate::shape::LowRankShape;
+use crate::shape::{LowRankShape, ProjectedShape};
 
 const EXACT: Compared = Compared::Numbers(0.0, 0.0);
 const CLOSE: Compared = Compared::Numbers(1e-5, 1e-5);
@@ -212,6 +212,18 @@ pub(super) fn low_rank(cases: &mut Cases) {
         cases.add(format!("projected keys, {shape:?}"), Compared::Numbers(4e-5, 2e-4), |g| {
             let (x, mask) = (Columns { value: g.state(x), first: 0 }, g.state(mask));
             g.low_rank(x, mask, shape)
+        });
+    }
+    for (length, rank, keys, values) in [(3, 5, 4, 4), (7, 2, 5, 8), (33, 4, 64, 64), (65, 16, 20, 6)] {
+        let shape = ProjectedShape { batch: 2, length, room: rank, keys, values };
+        let x = cases.random(2 * length, 3 + keys + values);
+        let seen = (0..2 * length).map(|i| u32::from(i < length || i + 2 < 2 * length)).collect();
+        let mask = cases.u32(2, length, seen);
+        let [keys, values] = [(); 2].map(|()| cases.rows(rank, length + 1));
+        cases.add(format!("keys and values as {rank} sums, {shape:?}"), CLOSE, |g| {
+            let (x, mask) = (Columns { value: g.state(x), first: 3 }, g.state(mask));
+            let [sums, _] = g.project_length(x, mask, LengthProjections { keys, values }, shape)?;
+            Ok(sums)
         });
     }
 }

@@ -41,6 +41,8 @@ mod matrix_product;
 mod panels;
 mod parallel;
 mod philox;
+mod project_length;
+mod project_packed;
 mod ranged_attention;
 mod rounded_rows;
 mod selected_linear;
@@ -78,6 +80,10 @@ pub use log_softmax_top_k::log_softmax_top_k;
 pub use low_rank::low_rank;
 pub use panels::Panels;
 pub(crate) use parallel::{among_the_cores, unless_stopped};
+pub use project_length::{LengthFactors, project_length, projected_rows};
+pub use project_packed::{
+    PackedRows, length_factor_gradient, packed_ranges, packed_row_gradient, project_packed,
+};
 pub use ranged_attention::{
     ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,
     ranged_key_gradient, ranged_query_gradient,

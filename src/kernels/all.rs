@@ -5,8 +5,8 @@ use super::{
     attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
     dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
     linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear,
-    output_layer, ranged_attention, search, selected_linear, softmax_loss, ssru, sum_blocks, sum_losses,
-    sum_rows, term_scores, tie_rows, vocabulary_chunks,
+    output_layer, project_length, project_packed, ranged_attention, search, selected_linear, softmax_loss,
+    ssru, sum_blocks, sum_losses, sum_rows, term_scores, tie_rows, vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -15,7 +15,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 65] = [
+const WITHOUT_WEIGHTS: [&Kernel; 69] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -64,6 +64,10 @@ const WITHOUT_WEIGHTS: [&Kernel; 65] = [
     &low_rank::LOW_RANK_ROTATE,
     &map_blocks::MAP_BLOCKS,
     &map_blocks::MAP_BLOCKS_OF_BLOCKS,
+    &project_length::PROJECT_LENGTH,
+    &project_packed::LENGTH_PROJECTION_GRADIENT,
+    &project_packed::PROJECT_PACKED,
+    &project_packed::PROJECT_PACKED_GRADIENT,
     &ranged_attention::RANGED_ATTENTION,
     &ranged_attention::RANGED_ATTENTION_BIAS_GRADIENT,
     &ranged_attention::RANGED_ATTENTION_KEY_GRADIENT,

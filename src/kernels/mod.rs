@@ -100,6 +100,8 @@ pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;
 mod passed_over;
+pub mod project_length;
+pub mod project_packed;
 pub mod ranged_attention;
 pub mod search;
 pub mod search_state;

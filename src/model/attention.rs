@@ -4,11 +4,12 @@
 use super::blueprint::{BlockSwitches, Blueprint, CrossAttention, Mixing, Norm, SelfAttention};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
+use super::projected_keys::projected_keys;
 use super::self_attention::SelfAttentionKind;
 use super::tapped::{block_output, tap_context, tap_heads, tap_scores, tapped_norm};
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Rows, State, TapView, Value};
-use crate::ops::{AttentionScores, Cache, LowRankShape, ScoreFunction};
+use crate::ops::{AttentionScores, Cache, ScoreFunction};
 use crate::shape::AttentionShape;
 
 /// A batch of sequences, padded to one length.
@@ -309,6 +310,7 @@ pub(crate) fn weights_of(
     let own =
         if kind == AttentionKind::Encoder { config.encoder_kind(layer) } else { &SelfAttentionKind::Full };
     let mut function = ScoreFunction::Product;
+    let mut key_mask = mask;
     let (shape, keys, distance_bias) = match own.for_length(key_count) {
         SelfAttentionKind::Uniform => (AttentionShape { scale: 0.0, ..shape }, keys, None),
         SelfAttentionKind::SharedQk => (shape, queries, distance_bias),
@@ -316,10 +318,10 @@ pub(crate) fn weights_of(
             function = ScoreFunction::Additive;
             (shape, keys, distance_bias)
         }
-        SelfAttentionKind::Linformer { rank } => {
-            let width = shape.heads * shape.d_head;
-            let projected = LowRankShape { batch: sentences, length: key_count, width, rank: *rank };
-            (shape, Columns { value: g.low_rank(keys, mask, projected)?, first: 0 }, distance_bias)
+        SelfAttentionKind::Linformer { rank, .. } => {
+            let (projected, visible) = projected_keys(g, blueprint, (layer, *rank), shape, (keys, mask))?;
+            key_mask = visible;
+            (shape, projected, distance_bias)
         }
         // windows and blocks have no matrix of weights, but for texts of few blocks
         SelfAttentionKind::Full
@@ -327,5 +329,5 @@ pub(crate) fn weights_of(
         | SelfAttentionKind::TransientGlobal { .. }
         | SelfAttentionKind::Blocks(_) => (shape, keys, distance_bias),
     };
-    g.attention_weights_by(function, AttentionScores { shape, queries, keys, key_mask: mask, distance_bias })
+    g.attention_weights_by(function, AttentionScores { shape, queries, keys, key_mask, distance_bias })
 }

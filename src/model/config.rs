@@ -28,6 +28,9 @@ use super::self_attention::{
 use super::student_options::configuration;
 use crate::activation::Activation;
 
+/// The key of `config.json` with the kinds of attention that Wordloom trained a model with, as `--attention` takes them.
+pub(crate) const ATTENTION: &str = "wordloom_attention";
+
 /// The supported model families. A family decides the names of configuration keys and tensors; only [`ModelConfig`]
 /// decides the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,6 +110,13 @@ impl Family {
             Self::Gpt2 => "gpt2",
             Self::Firefox => "firefox",
         }
+    }
+
+    /// Whether the encoder's layers have names for learned projections of keys and values: families that can be trained, without
+    /// sparse layers of their own.
+    pub(crate) fn has_length_projections(self) -> bool {
+        use Family::{Bart, M2m100, MBart, Marian, Pegasus, Vanilla};
+        matches!(self, Marian | Vanilla | Bart | MBart | M2m100 | Pegasus)
     }
 
     /// The end token that the family's Hugging Face class forces at `max_length` by default.
@@ -336,6 +346,12 @@ impl ModelConfig {
             Family::Gpt2 => gpt2::config(json)?,
             Family::Firefox => firefox::config(json)?,
         };
+        let config = match json.get::<String>(ATTENTION)? {
+            Some(stored) => config.with_stored_attention(&stored).map_err(|error| {
+                json.invalid(ATTENTION, &stored.into(), format!("kinds that the model can have ({error})"))
+            })?,
+            None => config,
+        };
         let parameters = config.parameter_count();
         if parameters > isize::MAX as u64 / size_of::<f32>() as u64 {
             return Err(ModelError::TooManyParameters { file: json.file().to_owned(), parameters });
@@ -420,6 +436,40 @@ impl ModelConfig {
             }
         }
         Ok(Self { encoder_kinds, ..self.clone() })
+    }
+
+    /// As [`with_attention`](Self::with_attention), for the kinds that the model was trained with: projections are learned.
+    pub(crate) fn with_learned_attention(
+        &self,
+        choice: &SelfAttentionChoice,
+    ) -> Result<Self, SelfAttentionError> {
+        let mut config = self.with_attention(choice)?;
+        let positions = self.source_positions().count();
+        for kind in &mut config.encoder_kinds {
+            let name = kind.to_string();
+            let SelfAttentionKind::Linformer { rank, is_learned } = kind else { continue };
+            *is_learned = true;
+            let model_type = self.family.model_type();
+            if matches!(self.source_positions(), Positions::Relative(_)) {
+                return Err(SelfAttentionError::Distances { kind: name, model_type });
+            }
+            if !self.family.has_length_projections() {
+                return Err(SelfAttentionError::NoPlace { kind: name, model_type });
+            }
+            if *rank > positions {
+                return Err(SelfAttentionError::RankBeyond { kind: name, positions });
+            }
+        }
+        Ok(config)
+    }
+
+    fn with_stored_attention(&self, stored: &str) -> Result<Self, SelfAttentionError> {
+        self.with_learned_attention(&stored.parse()?)
+    }
+
+    /// A sentence for each kind of attention that stands for learned weights which the model does not have.
+    pub fn approximations(&self) -> Vec<String> {
+        SelfAttentionKind::approximations(&self.encoder_kinds)
     }
 
     /// Values per token and decoder layer that a search keeps of the target so far: keys and values, or cells.

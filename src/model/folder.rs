@@ -140,6 +140,12 @@ impl Model {
         &self.blueprint
     }
 
+    /// Names of the learned projections of an encoder layer, whether it has some or not: of keys, and of values.
+    #[cfg(feature = "training")]
+    pub(crate) fn length_projections(&self, layer: usize) -> [String; 2] {
+        Names::of(&self.config).length_projections(layer)
+    }
+
     /// Reads the lexical shortlist of a Firefox student; `None` if the folder has none, and for other families.
     ///
     /// Errors: [`ModelError::InvalidShortlist`], and those of the file.

@@ -42,6 +42,8 @@ mod json;
 mod languages;
 mod maps;
 mod names;
+mod projected;
+mod projected_keys;
 mod quantize;
 mod self_attention;
 mod shortlist;

@@ -93,6 +93,8 @@ pub(super) struct StackNames {
     /// Queries, keys and values of global tokens, if they have projections of their own.
     pub global_attention: AttentionNames,
     pub self_norm: &'static str,
+    /// Learned projections of keys and values along the length, `[rank, positions]`: Wordloom's own names.
+    pub length_projections: [&'static str; 2],
     /// SSRU instead of self-attention: the two maps of the input; only the second has a bias.
     pub ssru: [&'static str; 2],
     pub ssru_norm: &'static str,
@@ -134,6 +136,7 @@ const NO_STACK: StackNames = StackNames {
     self_attention: NO_ATTENTION,
     global_attention: NO_ATTENTION,
     self_norm: "",
+    length_projections: [""; 2],
     ssru: [""; 2],
     ssru_norm: "",
     cross_attention: NO_ATTENTION,
@@ -165,6 +168,12 @@ impl Names {
 }
 
 impl Names {
+    /// The learned projections of an encoder layer, of keys and of values.
+    pub fn length_projections(&self, layer: usize) -> [String; 2] {
+        let place = self.style.layer(self.encoder.layers, layer);
+        self.encoder.length_projections.map(|part| self.style.place(&place, part))
+    }
+
     /// The embedding tables: one row per token, position or token type.
     pub fn tables(&self) -> Vec<&'static str> {
         let ends = [self.source_embedding, self.target_embedding, self.token_types, self.output];
@@ -219,12 +228,15 @@ const BART: Names = Names {
     ],
 };
 
+const LENGTH_PROJECTIONS: [&str; 2] = ["self_attn.linformer_keys", "self_attn.linformer_values"];
+
 const BART_STACK: StackNames = StackNames {
     self_attention: separate(
         ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
         "self_attn.out_proj",
     ),
     self_norm: "self_attn_layer_norm",
+    length_projections: LENGTH_PROJECTIONS,
     up: "fc1",
     down: "fc2",
     feed_forward_norm: "final_layer_norm",
@@ -326,6 +338,7 @@ static VANILLA: Names = Names {
 const VANILLA_STACK: StackNames = StackNames {
     self_attention: fused(["self_attn.in_proj_weight", "self_attn.in_proj_bias"], "self_attn.out_proj"),
     self_norm: "norm1",
+    length_projections: LENGTH_PROJECTIONS,
     up: "linear1",
     down: "linear2",
     ..NO_STACK

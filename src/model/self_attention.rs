@@ -34,11 +34,13 @@ pub enum SelfAttentionKind {
     Uniform,
     /// The keys are the queries: `shared-qk`. Kitaev et al. 2020, "Reformer", section 2.
     SharedQk,
-    /// Keys and values are projected along the length to a subspace: `linformer:K`. Each is replaced by the nearest matrix
-    /// of rank K. Wang et al. 2020, "Linformer", whose projections are learned.
+    /// Keys and values are projected along the length: `linformer:K`. Wang et al. 2020, "Linformer". A layer without learned
+    /// projections replaces each by the nearest matrix of rank K.
     Linformer {
-        /// Dimensions of the subspace. A text of up to so many tokens is attended to in full.
+        /// Rows after the projection. A text of up to so many tokens is attended to in full.
         rank: usize,
+        /// Whether the layer has learned projections to so many rows. A choice does not say so: the model does.
+        is_learned: bool,
     },
     /// Scores are v · tanh(q + k), v a vector of equal numbers: `additive`. Bahdanau et al. 2015, appendix A.1.2, where v
     /// is learned.
@@ -112,6 +114,27 @@ pub enum SelfAttentionError {
         /// Most tokens.
         limit: usize,
     },
+    /// Learned projections to more rows than a text can have tokens.
+    #[error(
+        "{kind} projects to more rows than the model's {positions} positions; take linformer:{positions} or fewer"
+    )]
+    RankBeyond {
+        /// The kind.
+        kind: String,
+        /// Most tokens of a text.
+        positions: usize,
+    },
+    /// Learned projections for a family that has no place for them.
+    #[error(
+        "{kind}: this \"{model_type}\" model has no place for learned projections; encoder–decoders with positions do: marian, bart, \
+         mbart, m2m_100, pegasus, vanilla_transformer"
+    )]
+    NoPlace {
+        /// The kind.
+        kind: String,
+        /// Family of the model.
+        model_type: &'static str,
+    },
     /// A window without neighbours, or that is no number.
     #[error("{0:?}: a window has 1 neighbour on each side or more, window:8 for example")]
     Window(String),
@@ -162,9 +185,9 @@ pub enum SelfAttentionError {
         /// Family of the model.
         model_type: &'static str,
     },
-    /// Blocks for a model whose scores depend on distances.
+    /// Blocks, or learned projections, for a model whose scores depend on distances.
     #[error(
-        "{kind}: this \"{model_type}\" model adds a bias for the distance of two tokens, which blocks have no place for; \
+        "{kind}: this \"{model_type}\" model adds a bias for the distance of two tokens, which this kind has no place for; \
          window:R has one"
     )]
     Distances {
@@ -238,7 +261,7 @@ impl fmt::Display for SelfAttentionKind {
             Self::Blocks(TokenBlocks { size, random }) => write!(f, "blocks:{size}+random:{random}"),
             Self::Uniform => f.write_str("uniform"),
             Self::SharedQk => f.write_str("shared-qk"),
-            Self::Linformer { rank } => write!(f, "linformer:{rank}"),
+            Self::Linformer { rank, .. } => write!(f, "linformer:{rank}"),
             Self::Additive => f.write_str("additive"),
         }
     }
@@ -255,7 +278,7 @@ impl FromStr for SelfAttentionKind {
             ("shared-qk", "") => Ok(Self::SharedQk),
             ("additive", "") => Ok(Self::Additive),
             ("linformer", rank) => match rank.parse() {
-                Ok(rank @ 1..) => Ok(Self::Linformer { rank }),
+                Ok(rank @ 1..) => Ok(Self::Linformer { rank, is_learned: false }),
                 _ => Err(SelfAttentionError::Rank(text.to_owned())),
             },
             ("transient-global", radius) => match radius.parse() {
@@ -347,27 +370,10 @@ impl SelfAttentionChoice {
         self.choices.is_empty()
     }
 
-    /// A sentence for each chosen kind that stands for learned weights which the model does not have.
-    pub fn approximations(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        for (_, kind) in &self.choices {
-            let what = match kind {
-                SelfAttentionKind::Linformer { rank } => {
-                    format!(
-                        "no learned projections, so keys and values are the nearest matrices of rank {rank}"
-                    )
-                }
-                SelfAttentionKind::Additive => {
-                    "no learned vector v, so all tanh(q + k) count the same".to_owned()
-                }
-                _ => continue,
-            };
-            let note = format!("{kind} is an approximation: the model has {what}");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-        notes
+    /// The chosen kinds.
+    #[cfg(feature = "training")]
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &SelfAttentionKind> {
+        self.choices.iter().map(|(_, kind)| kind)
     }
 
     /// The kinds of an encoder's layers; `own` are those that the model was trained with.
@@ -390,7 +396,10 @@ impl SelfAttentionChoice {
         let kinds: Vec<SelfAttentionKind> = own
             .iter()
             .enumerate()
-            .map(|(layer, own)| chosen(Some(layer)).or_else(|| chosen(None)).unwrap_or_else(|| own.clone()))
+            .map(|(layer, own)| match chosen(Some(layer)).or_else(|| chosen(None)) {
+                Some(kind) => kind.as_learned_by(own),
+                None => own.clone(),
+            })
             .collect();
         one_set_of_globals(&kinds)?;
         one_set_of_blocks(&kinds)?;
@@ -432,15 +441,56 @@ impl SelfAttentionKind {
         const FULL: &SelfAttentionKind = &SelfAttentionKind::Full;
         match *self {
             Self::Blocks(blocks) if length <= blocks.full_length() => FULL,
-            Self::Linformer { rank } if length <= rank => FULL,
+            Self::Linformer { rank, .. } if length <= rank => FULL,
             _ => self,
         }
+    }
+
+    /// The kind in a layer whose own one is `own`: with its learned projections, if they have so many rows.
+    fn as_learned_by(self, own: &Self) -> Self {
+        match (&self, own) {
+            (Self::Linformer { rank, .. }, Self::Linformer { rank: learned, .. }) if rank == learned => {
+                own.clone()
+            }
+            _ => self,
+        }
+    }
+
+    /// Rows of learned projections.
+    pub fn learned_rank(&self) -> Option<usize> {
+        match *self {
+            Self::Linformer { rank, is_learned: true } => Some(rank),
+            _ => None,
+        }
+    }
+
+    /// What the kind stands for if it needs learned weights that the model does not have.
+    fn approximation(&self) -> Option<String> {
+        let what = match self {
+            Self::Linformer { rank, is_learned: false } => {
+                format!("no learned projections, so keys and values are the nearest matrices of rank {rank}")
+            }
+            Self::Additive => "no learned vector v, so all tanh(q + k) count the same".to_owned(),
+            _ => return None,
+        };
+        Some(format!("{self} is an approximation: the model has {what}"))
+    }
+
+    /// A sentence for each kind that stands for learned weights which the model does not have.
+    pub(crate) fn approximations(kinds: &[Self]) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in kinds.iter().filter_map(Self::approximation) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
     }
 
     /// Checks that a layer can attend to a text of `length` tokens.
     pub(crate) fn check_length(&self, length: usize) -> Result<(), SelfAttentionError> {
         match self.for_length(length) {
-            Self::Linformer { .. } if length > Self::LINFORMER_LIMIT => {
+            Self::Linformer { is_learned: false, .. } if length > Self::LINFORMER_LIMIT => {
                 let limit = Self::LINFORMER_LIMIT;
                 Err(SelfAttentionError::TooLong { kind: self.to_string(), length, limit })
             }
@@ -468,8 +518,12 @@ impl SelfAttentionKind {
     /// Whether the scores of a text of `length` tokens are one matrix of products, `[length, length]`.
     pub fn has_products(&self, length: usize) -> bool {
         match self.for_length(length) {
-            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { .. } => true,
-            Self::Additive | Self::Window { .. } | Self::TransientGlobal { .. } | Self::Blocks(_) => false,
+            Self::Full | Self::Uniform | Self::SharedQk | Self::Linformer { is_learned: false, .. } => true,
+            Self::Additive
+            | Self::Window { .. }
+            | Self::TransientGlobal { .. }
+            | Self::Blocks(_)
+            | Self::Linformer { .. } => false,
         }
     }
 

@@ -2,14 +2,14 @@
 
 use super::attention::{AttentionLayer, Sequences, attend, attend_additively, residual_block, tap};
 use super::blueprint::{SelfAttention, qkv_columns};
-use super::config::StackConfig;
+use super::projected::{Projected, projected};
 use super::self_attention::{Globals, SelfAttentionKind, TokenBlocks};
 use super::tapped::{block_output, tap_context, tap_heads, tap_scores};
 use super::windows::Windows;
 use crate::activation::Activation;
 use crate::graph::{Columns, Graph, GraphError, Value};
 use crate::ops::Cache;
-use crate::shape::{AttentionShape, Band, LowRankShape};
+use crate::shape::{AttentionShape, Band};
 
 /// Adds self-attention over whole sequences: the encoder, or the decoder under teacher forcing and for prompts. Keys
 /// and values also go to the cache, if given. Also returns the fused projection, which begins with the queries.
@@ -31,20 +31,15 @@ pub(super) fn self_attention(
             g.append_kv(qkv, cache.cache_slots, cache.keys, cache.values)?;
         }
         let [queries, keys, values] = qkv_columns(attention.stack).map(|first| Columns { value: qkv, first });
-        let columns = match attention.kind {
-            SelfAttentionKind::SharedQk => [queries, queries, values],
-            SelfAttentionKind::Linformer { rank } => {
-                let StackConfig { heads, d_k, d_v, .. } = *attention.stack;
-                let mask = visible.mask().ok_or_else(|| g.no_gradient("low_rank"))?;
-                let shape = LowRankShape { batch, length, width: heads * d_k, rank: *rank };
-                let keys = g.low_rank(keys, mask, shape)?;
-                let values = g.low_rank(values, mask, LowRankShape { width: heads * d_v, ..shape })?;
-                let [keys, values] = [keys, values].map(|value| Columns { value, first: 0 });
-                [queries, keys, values]
+        let own = Projected { columns: [queries, keys, values], keys: length, visible };
+        let Projected { columns, keys, visible } = match attention.kind {
+            SelfAttentionKind::SharedQk => Projected { columns: [queries, queries, values], ..own },
+            SelfAttentionKind::Linformer { rank, .. } => {
+                projected(g, attention, weights, qkv, sequences, *rank)?
             }
-            _ => [queries, keys, values],
+            _ => own,
         };
-        let shape = attention.shape(batch, length, length, attention.causal);
+        let shape = attention.shape(batch, length, keys, attention.causal);
         tap_heads(g, attention.stack, columns)?;
         let tap = tap(attention.taps.attentions, attention.layer);
         let context = match attention.kind {

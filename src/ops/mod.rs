@@ -29,6 +29,8 @@ mod linear_gradient;
 mod log_probability;
 mod log_softmax_top_k;
 mod low_rank;
+mod project_length;
+mod project_packed;
 mod ranged_attention;
 mod reorder_slots;
 mod search_states;
@@ -47,6 +49,8 @@ pub use cached_attention::Cache;
 pub use edit_scores::EditedScores;
 pub use layers::{Linear, Normalization};
 pub use log_softmax_top_k::TermInputs;
+pub use project_length::LengthProjections;
+pub use project_packed::ProjectedRows;
 pub use ranged_attention::{RangedScores, Ranges};
 pub use search_states::{SearchStates, SearchTable};
 pub use ssru::CellCache;
@@ -55,5 +59,6 @@ pub use ssru::CellCache;
 pub use crate::activation::Activation;
 #[doc(inline)]
 pub use crate::shape::{
-    AttentionShape, Band, BandedShape, CachedAttentionShape, LOW_RANK_LENGTH, LowRankShape, SideBlocks,
+    AttentionShape, Band, BandedShape, CachedAttentionShape, LOW_RANK_LENGTH, LowRankShape, ProjectedShape,
+    SideBlocks,
 };

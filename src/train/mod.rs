@@ -12,6 +12,7 @@
 //! | [`schedule`], [`stopping`] | learning rate; early stopping |
 //! | [`new_model`], [`initial_weights`] | shape and first weights of a model |
 //! | [`mod@new_vocabulary`] | another vocabulary for a model that has learned before |
+//! | [`mod@new_projections`] | learned projections of keys and values for layers that have none |
 //! | [`folder`], [`card`], [`mod@write`] | a Marian folder, written so that a failure keeps the old one |
 //! | [`average`] | mean of several checkpoints |
 //! | [`session`] | all of it together: from options and pairs to a folder |
@@ -29,6 +30,7 @@ pub mod folder;
 pub mod initial_weights;
 mod lesson;
 pub mod new_model;
+pub mod new_projections;
 pub mod new_vocabulary;
 mod packed;
 pub mod pairs;

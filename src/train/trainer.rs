@@ -389,12 +389,18 @@ fn load(device: &Device, model: &Model) -> Result<Weights, TrainError> {
 fn trained_weights(model: &Model, recipe: &Recipe) -> Result<Vec<usize>, TrainError> {
     let (blueprint, config) = (model.blueprint(), model.config());
     let entries = blueprint.table.entries().iter().enumerate();
+    let projections: Vec<usize> = blueprint
+        .encoder
+        .iter()
+        .filter_map(|layer| layer.self_attention.length_projections)
+        .flat_map(|projections| [projections.keys.index, projections.values.index])
+        .collect();
     let of_file: Vec<usize> = entries
         .filter(|(index, entry)| {
             let mut tensors = blueprint.tensors_of(*index).peekable();
             let is_buffer =
                 tensors.peek().is_none() || tensors.any(|name| is_buffer(config, name, entry.kind));
-            !is_buffer
+            !is_buffer || projections.contains(index)
         })
         .map(|(index, _)| index)
         .collect();

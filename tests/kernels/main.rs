@@ -13,6 +13,7 @@ mod linear;
 mod low_rank;
 mod normalized_linear;
 mod output_layer;
+mod project_length;
 mod rows;
 mod selected_linear;
 mod ssru;

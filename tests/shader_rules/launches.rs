@@ -110,6 +110,9 @@ fn launches_of_kinds(shape: &AttentionShape) -> Vec<Dispatch> {
     let mut launches = low_rank::rotations(&projected, columns);
     launches.push(low_rank::dispatch(&projected, columns));
     launches.push(attention_weights::additive_dispatch(shape, columns, columns, Some(3)));
+    let sums = wordloom::shape::ProjectedShape { batch: 2, length: 9, room: 4, keys: 30, values: 30 };
+    let factors = wordloom::kernels::project_length::FactorShape { rank: 4, positions: 11 };
+    launches.push(wordloom::kernels::project_length::dispatch(&sums, factors, columns));
     for class in [AdapterClass::Software, AdapterClass::Hardware] {
         launches.push(attention::additive_dispatch(shape, columns, columns, columns, Some(3), class));
     }
@@ -207,6 +210,12 @@ fn training_launches() -> Vec<Dispatch> {
         };
         launches.push(embedding_gradient::dispatch(&shape, 64..96));
     }
+    let factors = project_length::FactorShape { rank: 4, positions: 11 };
+    let packed = project_packed::PackedShape { rows: 9, widths: [32, 32, 16], factors };
+    let layouts = [ColumnLayout { stride: 48, first: 32 }, ColumnLayout { stride: 80, first: 64 }];
+    launches.push(project_packed::dispatch(&packed));
+    launches.push(project_packed::row_gradient_dispatch(&packed));
+    launches.push(project_packed::factor_gradient_dispatch(9, factors, 16, layouts));
     launches.extend(ranged_attention_launches(dropout));
     launches
 }

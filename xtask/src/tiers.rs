@@ -37,7 +37,7 @@ const UNIT: &str = "
 const DEVICE: &str = "
     allocations bleu check cli clock default_model device_search eight_bits encoder explain family_files
     firefox firefox_parity glossary kernels soak
-    lesson limits loading lost_devices model_parity queue random_models same_bits sampling score speed start switches table_3 taps
+    lesson limits linformer loading lost_devices model_parity queue random_models same_bits sampling score speed start switches table_3 taps
     trace trace_bands
     training training_parity translate_in_turn translate_streaming window
 ";

@@ -185,11 +185,11 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         None => arguments.device.generator(&model, &options.generation)?,
     };
     arguments.switches.apply(&mut transformer, &model)?;
+    arguments.attention.apply(&mut transformer)?;
     let mut translator = Translator::from_parts(transformer, tokenizer);
     translator
         .mute(&model, &arguments.mute)
         .map_err(|error| CliError::Usage(one_line(&error.to_string())))?;
-    arguments.attention.apply(|choice| translator.set_attention(choice))?;
     let kept = TraceOptions {
         // only the last part of the path, for privacy
         model: Path::new(model.label())

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use wordloom::DeviceChoice;
+use wordloom::model::SelfAttentionChoice;
 use wordloom::precision::Products;
 use wordloom::train::session::{self, Config, Options, PairSource};
 use wordloom::train::stopping::Goal;
@@ -73,6 +74,9 @@ pub struct Arguments {
     /// Tokens of a new vocabulary, also for --model
     #[arg(long, value_name = "N", value_parser = count)]
     pub vocabulary: Option<usize>,
+    /// Learn projections of keys and values: encoder.*=linformer:32
+    #[arg(long, value_name = "LAYER=KIND,…", hide_short_help = true)]
+    pub attention: Option<SelfAttentionChoice>,
     /// Language of the sources, such as en
     #[arg(long, value_name = "LANG")]
     pub from: Option<String>,
@@ -275,6 +279,7 @@ impl Arguments {
             model: self.model.clone(),
             config: self.config.clone().map(Config::Named),
             vocabulary: self.vocabulary,
+            attention: self.attention.clone(),
             from: self.from.clone(),
             to: self.to.clone(),
             max_steps: self.max_steps,

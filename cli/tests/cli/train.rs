@@ -380,6 +380,62 @@ fn a_new_vocabulary_for_a_model_begins_with_what_the_model_knows() {
     );
 }
 
+/// The best model of a training is the last one here, so that its translations are those of the last checkpoint.
+#[test]
+fn learned_projections_are_trained_saved_and_used_by_every_command() {
+    let training = Training::new("train-projections");
+    let options = ["--attention", "encoder.*=linformer:3", "--learning-rate", "1e-2"];
+    is_the_same_when_resumed(&training, &options);
+    let config: Value =
+        serde_json::from_slice(&fs::read(training.folder.join("once/config.json")).unwrap()).unwrap();
+    assert_eq!(config["wordloom_attention"], "encoder.0=linformer:3");
+    let card = fs::read_to_string(training.folder.join("once/MODEL_CARD.md")).unwrap();
+    assert!(card.contains("projections of keys and values along the length"), "{card}");
+    let names = ["keys", "values"].map(|part| format!("model.encoder.layers.0.self_attn.linformer_{part}"));
+    let file = tensors(&training.folder.join("once/model.safetensors"));
+    assert!(names.iter().all(|name| file[name].len() == 4 * 3 * 128), "{:?}", file.keys());
+
+    let model = training.path("once/checkpoints/step-00000020");
+    let translate = |more: &[&str]| {
+        let all = ["translate", "--model", &model, "--device", "cpu", "Where is the old train station?"];
+        run(&[&all[..], more].concat(), "")
+    };
+    let own = translate(&[]);
+    assert!(!own.stderr().contains("approximation"), "{}", own.stderr());
+    let own = own.succeeds().to_owned();
+    assert_eq!(translate(&["--attention", "encoder.0=linformer:3"]).succeeds(), own);
+    let other = translate(&["--attention", "encoder.0=linformer:2"]);
+    assert!(other.stderr().contains("linformer:2 is an approximation"), "{}", other.stderr());
+    let mean = training.path("mean");
+    run(&["average", &model, &training.path("twice/checkpoints/step-00000010"), "--out", &mean], "")
+        .succeeds();
+    run(&["inspect", &mean], "").succeeds();
+    let eight = training.path("eight");
+    run(&["quantize", &model, "--out", &eight], "").succeeds();
+    run(&["translate", "--model", &eight, "--device", "cpu", "Hello!"], "").succeeds();
+
+    // the same model further, only its projections; a model that has others, or a place for none
+    training.trains("more", &["--model", &model, "--train-only", "linformer", "--max-steps", "2"]);
+    let [before, after] = [&model, &training.path("more")]
+        .map(|folder| tensors(&std::path::Path::new(folder).join("model.safetensors")));
+    for (name, bytes) in &before {
+        assert_eq!(bytes != &after[name], name.contains("linformer"), "{name}");
+    }
+    for (attention, code, part) in [
+        ("encoder.*=linformer:2", 1, "encoder.0 has learned projections to 3 rows already"),
+        ("encoder.*=linformer:200", 1, "more rows than the model's 128 positions"),
+        ("encoder.*=window:2", 1, "a training learns linformer:K only"),
+        ("encoder.3=linformer:3", 1, "no layer encoder.3"),
+        ("encoder.*=linformer:0", 2, "1 dimension or more"),
+        ("decoder.*=linformer:3", 2, "only an encoder's self-attention"),
+    ] {
+        let options = ["--model", &model, "--attention", attention, "--max-steps", "2"];
+        let found = training.run(&format!("refused-{part}")[..12], &options);
+        assert_eq!(found.output.status.code(), Some(code), "{attention}: {}", found.stderr());
+        assert!(found.stderr().contains(part), "{attention}: {}", found.stderr());
+    }
+}
+
 #[test]
 fn bad_data_and_usage_are_said_in_one_line() {
     let training = Training::new("train-bad");

@@ -14,7 +14,7 @@ use crate::model::config::{Family, ModelConfig, NormKind, Positions, StackConfig
 use crate::model::error::ModelError;
 use crate::model::names::{AttentionNames, InputNames, Names, StackNames};
 use crate::model::positions::SinusoidalLayout;
-use crate::ops::Linear;
+use crate::ops::{LengthProjections, Linear};
 
 pub(super) struct Builder<'a> {
     config: &'a ModelConfig,
@@ -317,10 +317,24 @@ impl<'a> Builder<'a> {
                 true => Some(self.norm(&self.names.style.place(place, names.block_norm))?),
                 false => None,
             },
+            length_projections: None,
             output: self.attention_output(place, names.self_attention, stack)?,
             norm: self.norm(&self.names.style.place(place, names.self_norm))?,
             switches: BlockSwitches::default(),
         })
+    }
+
+    /// Adds the learned projections of an encoder layer, if its kind of attention has some.
+    pub fn length_projections(&mut self, layer: usize) -> Result<Option<LengthProjections>, ModelError> {
+        let Some(rank) = self.config.encoder_kind(layer).learned_rank() else { return Ok(None) };
+        let positions = self.config.source_positions().count();
+        let [keys, values] = self.names.length_projections(layer);
+        let mut factors = |name: &str| -> Result<Rows, ModelError> {
+            let piece = self.piece(name, &[rank, positions], 0..rank)?;
+            self.sources.push(Source::Tensors(vec![piece]));
+            Ok(self.table.rows(name, rank, positions))
+        };
+        Ok(Some(LengthProjections { keys: factors(&keys)?, values: factors(&values)? }))
     }
 
     /// Whether a stack has weights for sums of blocks.

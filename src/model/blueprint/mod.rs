@@ -17,7 +17,7 @@ use super::config::{Architecture, EmbeddingSharing, Mixer, ModelConfig, StackCon
 use super::error::ModelError;
 use super::names::Names;
 use crate::graph::{Matrix, Rows, Vector, WeightKind, WeightTable};
-use crate::ops::{Linear, Normalization};
+use crate::ops::{LengthProjections, Linear, Normalization};
 use crate::precision::WeightPrecision;
 use builder::Builder;
 use source::Source;
@@ -60,6 +60,8 @@ pub struct SelfAttention {
     pub global: Option<GlobalProjections>,
     /// Norm of sums of blocks, if the layer has them.
     pub block_norm: Option<Norm>,
+    /// Projections of keys and values along the length, if the layer has learned some.
+    pub length_projections: Option<LengthProjections>,
     /// `[d_model, heads * d_v]`
     pub output: Linear,
     /// Norm before or after the block.
@@ -249,12 +251,15 @@ impl Blueprint {
             count => Some(b.embedding(names.token_types, count)?),
         };
         let (encoder_stack, decoder_stack) = b.stacks()?;
-        let encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
+        let mut encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
             Ok(EncoderLayer {
                 self_attention: b.self_attention(place, names, stack)?,
                 feed_forward: b.feed_forward(place, names, stack)?,
             })
         })?;
+        for (layer, weights) in encoder.iter_mut().enumerate() {
+            weights.self_attention.length_projections = b.length_projections(layer)?;
+        }
         let crosses = config.architecture() == Architecture::EncoderDecoder;
         let decoder = b.layers(&names.decoder, &config.decoder, |b, place, names, stack| {
             Ok(DecoderLayer {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{EmbeddingSharing, Mixer, ModelConfig, NormKind, Positions, StackConfig};
+use super::{EmbeddingSharing, Mixer, ModelConfig, NormKind, Positions, SelfAttentionKind, StackConfig};
 
 /// Numbers of trained values by part. Tied tensors count once; computed positions do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,6 +40,7 @@ impl ModelConfig {
         Parameters {
             embeddings: (tables + self.token_types as u64) * d_model,
             encoder: self.block_bias_parameters()
+                + self.projection_parameters()
                 + self.stack_parameters(
                     &self.encoder,
                     self.source_positions(),
@@ -101,6 +102,20 @@ impl ModelConfig {
         match (self.block_tokens, self.positions) {
             (Some(_), Positions::Relative(relative)) => (relative.buckets * self.encoder.heads) as u64,
             _ => 0,
+        }
+    }
+
+    /// Trained values of the encoder's projections of keys and values along the length.
+    fn projection_parameters(&self) -> u64 {
+        let ranks: u64 = self
+            .encoder_kinds
+            .iter()
+            .filter_map(SelfAttentionKind::learned_rank)
+            .map(|rank| rank as u64)
+            .sum();
+        match ranks {
+            0 => 0,
+            ranks => 2 * ranks * self.source_positions().count() as u64,
         }
     }
 

@@ -8,6 +8,7 @@ use super::super::batches::BatchError;
 use super::super::checkpoint::CheckpointError;
 use super::super::folder::FolderError;
 use super::super::new_model::NewModelError;
+use super::super::new_projections::NewProjectionsError;
 use super::super::new_vocabulary::NewVocabularyError;
 use super::super::pairs::PairsError;
 use super::super::schedule::ScheduleError;
@@ -41,6 +42,8 @@ pub enum SessionError {
     Vocabulary(#[from] VocabularyError),
     #[error(transparent)]
     NewVocabulary(#[from] NewVocabularyError),
+    #[error("--attention: {0}")]
+    NewProjections(#[from] NewProjectionsError),
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]

@@ -9,6 +9,7 @@ use super::super::pairs::{PairsOptions, SentencePair};
 use super::super::stopping::Goal;
 use super::defaults::Size;
 use super::error::SessionError;
+use crate::model::SelfAttentionChoice;
 use crate::precision::Products;
 
 /// Where sentence pairs come from.
@@ -63,6 +64,8 @@ pub struct Options {
     pub config: Option<Config>,
     /// Tokens of a new vocabulary.
     pub vocabulary: Option<usize>,
+    /// Encoder layers that get learned projections of keys and values.
+    pub attention: Option<SelfAttentionChoice>,
     /// Language of the sources.
     pub from: Option<String>,
     /// Language of the targets.
@@ -98,6 +101,7 @@ impl Options {
             model: None,
             config: None,
             vocabulary: None,
+            attention: None,
             from: None,
             to: None,
             max_steps: None,

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 
 use super::super::augment::Augmentation;
 use super::super::card::Card;
-use super::super::checkpoint::{MOMENTS, RECORD, Record, Settings};
+use super::super::checkpoint::{MOMENTS, RECORD, Record, Settings, WEIGHTS};
 use super::super::folder::marian_folder;
 use super::super::new_model::NewModel;
+use super::super::new_projections::{NewProjections, new_projections};
 use super::super::new_vocabulary::{NewVocabulary, new_vocabulary};
 use super::super::pairs::SentencePair;
 use super::super::stopping::Goal;
@@ -73,6 +74,7 @@ impl Start {
                         with_vocabulary(options, &files, &vocabulary, observer)?
                     }
                 };
+                let files = with_projections(options, files, observer)?;
                 Ok(Self { notes: notes(options), ..Self::open(files, FINE_TUNING)? })
             }
             (None, None) => {
@@ -117,8 +119,9 @@ impl Start {
             let count = vocabulary.rare_characters.len();
             notes.push(format!("{count} rare characters have no token of their own."));
         }
-        let start = Self::open(ModelFiles::memory(label, files), shape.size())?;
-        Ok(Self { notes, ..start })
+        notes.extend(projections_note(options));
+        let files = with_projections(options, ModelFiles::memory(label, files), observer)?;
+        Ok(Self { notes, ..Self::open(files, shape.size())? })
     }
 
     /// Hash of configuration and tokenizer.
@@ -135,7 +138,27 @@ fn notes(options: &Options) -> Vec<String> {
     let Some(model) = &options.model else { return Vec::new() };
     let mut notes = vec![format!("Training went on from {}.", model.display())];
     notes.extend(options.vocabulary.map(|size| format!("It got a new vocabulary of {size} tokens.")));
+    notes.extend(projections_note(options));
     notes
+}
+
+fn projections_note(options: &Options) -> Option<String> {
+    let choice = options.attention.as_ref()?;
+    Some(format!("Layers learned projections of keys and values along the length: {choice}."))
+}
+
+/// A model whose layers have the projections that the options choose.
+fn with_projections(
+    options: &Options,
+    files: ModelFiles,
+    observer: &mut dyn Observer,
+) -> Result<ModelFiles, SessionError> {
+    let Some(choice) = &options.attention else { return Ok(files) };
+    let NewProjections { config, weights, layers } = new_projections(&files, choice)?;
+    observer.line(&format!("{}: {layers} layers got projections to learn, {choice}", files.label()));
+    let others = companions(&files)?.into_iter().filter(|(name, _)| name != CONFIG);
+    let own = [(CONFIG.to_owned(), config), (WEIGHTS.to_owned(), weights)];
+    Ok(ModelFiles::memory(files.label(), others.chain(own)))
 }
 
 /// A model with another vocabulary.
@@ -318,6 +341,7 @@ pub(super) fn settings(
         ("--model", given(options.model.as_ref().map(|path| path.display().to_string()))),
         ("--config", given(config)),
         ("--vocabulary", given(options.vocabulary.map(|size| size.to_string()))),
+        ("--attention", given(options.attention.as_ref().map(ToString::to_string))),
         ("--from", given(options.from.clone())),
         ("--to", given(options.to.clone())),
         ("--substitute", given(substitutions)),

@@ -7,6 +7,7 @@ mod loss;
 mod norm;
 mod optimizer;
 mod philox;
+mod projection;
 mod tables;
 
 use wordloom::gpu::{Buffer, Gpu};
