@@ -238,7 +238,7 @@ impl Results {
         let mut claims = vec![
             Claim {
                 claim: "Norms alone learn: the dev loss falls while all other weights stay.".to_owned(),
-                source: "Frankle et al. 2021, section 4; Lu et al. 2021, section 3",
+                source: "Frankle et al. 2021; Lu et al. 2021",
                 prediction: format!(
                     "the interval of 95 % of the difference from before lies below 0; not seen within ±{SMALL_LOSS} nats"
                 ),
@@ -248,7 +248,7 @@ impl Results {
             },
             Claim {
                 claim: "Norms alone reach most of what all weights reach.".to_owned(),
-                source: "Lu et al. 2021, section 3.1: comparable to training all",
+                source: "Lu et al. 2021",
                 prediction: "the interval of 95 % of the share of the gain lies above a half".to_owned(),
                 measured: Measured::new("share of the gain in dev loss", &shares, "seeds")
                     .into_iter()
@@ -261,7 +261,7 @@ impl Results {
             let beside: Vec<f64> = norms.iter().zip(&biases).map(|(norms, biases)| norms - biases).collect();
             claims.push(Claim {
                 claim: "Norms learn more than about as many other parameters do.".to_owned(),
-                source: "Frankle et al. 2021, section 4",
+                source: "Frankle et al. 2021",
                 prediction: format!(
                     "the interval of 95 % of the difference from feed-forward biases lies below 0; not seen within ±{SMALL_LOSS} nats"
                 ),

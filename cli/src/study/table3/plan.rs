@@ -47,7 +47,7 @@ pub const NORMS: Plan = Plan {
     name: "norms",
     title: "Batch norm against layer norm",
     claim: "In translation, batch norm in place of layer norm costs quality.",
-    source: "Shen et al. 2020, “PowerNorm: Rethinking Batch Normalization in Transformers”, abstract and table 1; batch norm: \
+    source: "Shen et al. 2020, “PowerNorm: Rethinking Batch Normalization in Transformers”, abstract; batch norm: \
              Ioffe & Szegedy 2015; layer norm: Ba et al. 2016",
     against: &[
         "Statistics are over the tokens of one batch, and these batches are small: the paper's have some thousand tokens. Batch norm \
