@@ -52,7 +52,8 @@ pub const NORMS: Plan = Plan {
     against: &[
         "Statistics are over the tokens of one batch, and these batches are small: the paper's have some thousand tokens. Batch norm \
          gains by larger ones.",
-        "A model of two million parameters that sees some thousand short batches is far from convergence.",
+        "A model of two million parameters is far from convergence after these tokens: the difference may be one of how fast each \
+         begins to learn, not of where it ends.",
         "Source and target have statistics of their own, over all their tokens. Running ones move by a tenth with each batch, as in \
          torch; the paper does not say more of its batch norm.",
         "Batch norm sees later tokens through its statistics while it trains, and not while it translates. Layer norm never does.",
