@@ -84,10 +84,8 @@ const POST: Claim = ("With the paper's norm after each sum, the warm-up is essen
 const PRE: Claim = ("Norms before the sublayers give results comparable to the original's.", XIONG);
 const PRE_FREE: Claim = ("With norms before the sublayers, the warm-up can be left out.", XIONG);
 
-const BATCH: Claim = (
-    "Batch norm in place of layer norm costs quality in translation.",
-    "Shen et al. 2020, abstract",
-);
+const BATCH: Claim =
+    ("Batch norm in place of layer norm costs quality in translation.", "Shen et al. 2020, abstract");
 
 /// A row of table 3 with the paper's perplexity and BLEU.
 fn row(
