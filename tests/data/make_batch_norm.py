@@ -35,7 +35,7 @@ def case(rows, width, used, seed):
     return dict(rows=rows, width=width, used=used, **{name: plain(value) for name, value in values.items()})
 
 
-cases = [case(7, 5, 7, 1), case(40, 18, 33, 2), case(2, 3, 2, 3)]
+cases = [case(7, 5, 7, 1), case(40, 18, 33, 2), case(5, 3, 4, 3)]  # of two rows, dx is the rounding of a difference
 path = pathlib.Path(__file__).parent / "batch_norm.json"
 path.write_text(json.dumps(dict(epsilon=EPSILON, momentum=MOMENTUM, cases=cases), separators=(",", ":")) + "\n")
 
