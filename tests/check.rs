@@ -28,7 +28,7 @@ async fn own_gpu() -> Gpu {
 /// Kernels that no group of cases launches: searches, pictures and training have runs of their own. `column_tokens` is only for
 /// searches over shortlists, on a device.
 const IN_RUNS: &str = "
-    activate activate_gradient adam ban_repeats beam_step clip_factor column_sums column_tokens copy_rows dropout embedding_gradient
+    activate activate_gradient adam ban_repeats batch_norm batch_norm_gradient batch_norm_sums batch_statistics beam_step clip_factor column_sums column_tokens copy_rows dropout embedding_gradient
     greedy_step greedy_step_workgroup heatmap layer_norm_gradient layer_norm_weight_gradient
     linear_input_gradient linear_input_gradient_slices linear_weight_gradient linear_weight_gradient_slices map_blocks
     map_blocks_of_blocks map_maxima penalize_repeats ranged_attention ranged_attention_bias_gradient

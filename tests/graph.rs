@@ -74,7 +74,7 @@ fn a_normalized_input_has_a_buffer_of_its_own() {
     let state = states.f32("x", 5, 8);
     let mut graph = Graph::new("norms");
     let x = graph.state(state);
-    let norm = Normalization { gamma: weights.vector("gamma", 8), beta: None, epsilon: 1e-5 };
+    let norm = Normalization { gamma: weights.vector("gamma", 8), beta: None, running: None, epsilon: 1e-5 };
     let linear = Linear { weight: weights.matrix("w", 8, 8), bias: None, scale: 1.0 };
     let normalized = graph.layer_norm(x, None, norm).expect("fits");
     let y = graph.linear(normalized, linear, Activation::Identity, None).expect("fits");
@@ -222,7 +222,12 @@ fn what_does_not_fit_a_cache_or_a_norm_is_refused_by_name() {
         "cached_attention (decoder.2.cross): cache_slots is U32 [6, 3], but U32 [6, 1] is needed"
     );
 
-    let mut norm = |width| Normalization { gamma: weights.vector("gamma", width), beta: None, epsilon: 1e-5 };
+    let mut norm = |width| Normalization {
+        gamma: weights.vector("gamma", width),
+        beta: None,
+        running: None,
+        epsilon: 1e-5,
+    };
     let (fits, wide) = (norm(8), norm(9));
     for (residual, norm, want) in [
         (None, wide, "x is F32 [6, 8], but F32 [6, 9] is needed"),

@@ -67,7 +67,7 @@ async fn launches_are_folded_to_fewer_workgroups_an_axis() {
         let (x, y) = (states.f32("x", ROWS, WIDTH), states.f32("y", ROWS, WIDTH));
         let gamma = table.vector("gamma", WIDTH);
         let mut g = Graph::new("norm");
-        let norm = wordloom::ops::Normalization { gamma, beta: None, epsilon: 1e-5 };
+        let norm = wordloom::ops::Normalization { gamma, beta: None, running: None, epsilon: 1e-5 };
         let input = g.state(x);
         let normalized = g.layer_norm(input, None, norm).expect("fits");
         g.keep(normalized, y).expect("fits");

@@ -547,7 +547,7 @@ fn what_is_wrong_with_a_file_is_said() {
     check(Trace::from_bytes(b"{}"), "\"format\" is \"\"");
     check(Trace::from_bytes(b"[1]"), "is not a trace");
     check(changed(|json| json["format"] = json!("else")), "\"else\"");
-    check(changed(|json| json["version"] = json!(3)), "version 3");
+    check(changed(|json| json["version"] = json!(4)), "version 4");
     check(changed(|json| json["version"] = json!(-1)), "is not a trace");
     let other =
         safetensors::serialize(Vec::<(&str, safetensors::tensor::TensorView<'_>)>::new(), None).unwrap();
@@ -933,6 +933,7 @@ async fn attention_of_a_translation_stays_on_the_device() {
             (TraceOptions { scores: true, ..whole.clone() }, "scores"),
             (TraceOptions { search: true, ..whole.clone() }, "the search"),
             (TraceOptions { depth: true, ..whole.clone() }, "the residual stream"),
+            (TraceOptions { taps: vec!["logits".to_owned()], ..whole.clone() }, "taps"),
         ] {
             let error = Trace::on_device(&translator, text, &translation, &options, &wanted).await.err();
             let error = error.expect("is refused").to_string();

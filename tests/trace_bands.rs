@@ -313,7 +313,7 @@ fn hostile_bands_are_refused() {
     let huge = u64::MAX;
     let cases = [
         ("/version", serde_json::json!(1), "version 1 does not know"),
-        ("/version", serde_json::json!(3), "version 3"),
+        ("/version", serde_json::json!(4), "version 4"),
         ("/sentences/0/attention/0/kind", "cross".into(), "only an encoder"),
         ("/sentences/0/attention/0/bands/block", 0.into(), "a band of 0"),
         ("/sentences/0/attention/0/bands/block", huge.into(), "in a text of 97"),

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{data, device_test, devices, gpu, model, read};
+use common::{Tensors, assert_close, data, device_test, devices, gpu, model, read};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use wordloom::model::files::ModelFiles;
@@ -195,6 +195,44 @@ async fn frozen_tensors_stay() {
             let is_frozen = freeze.iter().any(|part| name.contains(part)) || name == "final_logits_bias";
             assert_eq!(values == before[&name], is_frozen, "{name}");
         }
+    }
+}
+
+/// A model of `torch.nn` with batch norms: its gradients, and its running statistics after the pass, are torch's.
+#[device_test]
+async fn batch_norms_are_trained_as_torch_trains_them() {
+    let tensors = Tensors::open(&data("batch_norm/expected.safetensors"));
+    let rows = |name: &str| -> Vec<Vec<u32>> {
+        let width = tensors.shape(name)[1];
+        tensors.u32(name).chunks_exact(width).map(<[u32]>::to_vec).collect()
+    };
+    let sides = rows("source").into_iter().zip(rows("labels"));
+    let pairs: Vec<Pair> = sides.map(|(source, target)| Pair { source, target }).collect();
+    let losses = tensors.f32("losses");
+    let near = |what: &str, got: f64, want: f32| {
+        assert!((got - f64::from(want)).abs() <= 2e-5 * f64::from(want), "{what}: {got}, not {want}");
+    };
+    for device in devices().await {
+        let still = Recipe { dropout: 0.0, label_smoothing: 0.0, ..Recipe::default() };
+        // more rows than the sentences have
+        let model = model(&data("batch_norm"));
+        let mut trainer = Trainer::new(&device, model, still, CAPACITY).unwrap();
+        near("running statistics", trainer.evaluate(&[&pairs]).await.unwrap().mean(), losses[0]);
+        trainer.add_gradients(&[&pairs]).await.unwrap();
+        near("statistics of the batch", trainer.losses().await.unwrap().mean(), losses[1]);
+        let gradients = trainer.gradients().await.unwrap();
+        let after = trainer.tensors().await.unwrap();
+        let most = gradients.values().flat_map(|tensor| &tensor.values);
+        let most = most.fold(0.0f32, |most, value| most.max(value.abs()));
+        for name in tensors.names() {
+            let want = || tensors.f32(&name);
+            if let Some(weight) = name.strip_prefix("grad.") {
+                assert_close(&name, &gradients[weight].values, &want(), (1e-5 * most, 0.0));
+            } else if let Some(buffer) = name.strip_prefix("after.") {
+                assert_close(&name, &after[buffer].values, &want(), (1e-5, 1e-5));
+            }
+        }
+        assert!(gradients.keys().all(|name| !name.contains("running")), "statistics are no parameters");
     }
 }
 

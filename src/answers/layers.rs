@@ -53,7 +53,7 @@ pub(super) fn normalized_linear(cases: &mut Cases) {
         let layer = Linear { weight, bias: Some(bias), scale: 1.0 };
         let what = |norm| format!("{norm}, then linear [{rows}, {inputs}] · [{inputs}, {outputs}]");
         let quick = [[1, 37, 1003], [4, 65, 63]].contains(&[rows, inputs, outputs]);
-        let norm = Normalization { gamma, beta: Some(beta), epsilon: 1e-5 };
+        let norm = Normalization { gamma, beta: Some(beta), running: None, epsilon: 1e-5 };
         let numbers = Compared::Numbers(1e-4, 1e-4);
         cases
             .add(what("layer norm"), numbers, |g| {

@@ -17,7 +17,7 @@ pub(super) fn norm(cases: &mut Cases) {
         let (x, residual) = (cases.random(rows, width), cases.random(rows, width));
         let (gamma, beta) = (cases.vector(width), cases.vector(width));
         for (with_residual, centered) in [(false, true), (true, true), (false, false), (true, false)] {
-            let norm = Normalization { gamma, beta: centered.then_some(beta), epsilon: 1e-5 };
+            let norm = Normalization { gamma, beta: centered.then_some(beta), running: None, epsilon: 1e-5 };
             let kind = if centered { "layer norm" } else { "RMS norm" };
             let what = format!("{kind} of {rows} rows of {width}, residual {with_residual}");
             cases
@@ -29,7 +29,7 @@ pub(super) fn norm(cases: &mut Cases) {
         }
     }
     let (x, gamma, beta) = (cases.random(64, 512), cases.vector(512), cases.vector(512));
-    let norm = Normalization { gamma, beta: Some(beta), epsilon: 1e-5 };
+    let norm = Normalization { gamma, beta: Some(beta), running: None, epsilon: 1e-5 };
     let case = cases.add("layer norm of 64 rows of 512".into(), CLOSE, |g| {
         let x = g.state(x);
         g.layer_norm(x, None, norm)

@@ -16,6 +16,7 @@ mod attend_all;
 mod attention;
 mod attention_scores;
 mod banded_attention;
+mod batch_norm;
 mod bf16_product;
 mod bf16_tiles;
 mod bf16_unit;
@@ -63,6 +64,10 @@ pub use append_rows::append_rows;
 pub use attention::{AttentionScores, attention, attention_weights};
 pub use attention_scores::{MASKED, attention_scores};
 pub use banded_attention::{BandedScores, banded_attention, banded_attention_weights};
+pub use batch_norm::{
+    BATCH_NORM_MOMENTUM, BatchNormGradient, batch_norm, batch_norm_gradient, batch_norm_sums,
+    batch_statistics,
+};
 pub use bf16_product::bf16_is_fast;
 pub use cached_attention::{Cache, cached_attention};
 pub use dropout::{DropoutKey, DropoutShare, dropout};

@@ -40,6 +40,7 @@ impl Places {
             is_last: layer + 1 == kind.stack(config).layers,
             norm: match config.norm_kind {
                 NormKind::Layer => &["mean", "variance", "scale", "shift", "output"],
+                NormKind::Batch => &["scale", "shift", "output"],
                 NormKind::Rms => &["mean_square", "scale", "output"],
             },
             has_positions: !matches!(positions, Positions::Relative(_)),

@@ -163,6 +163,7 @@ impl Seen<'_> {
         let d = self.d_model();
         match self.config.norm_kind {
             NormKind::Layer => format!("(x − mean) / √(variance + ε) · γ + β → [{d}]"),
+            NormKind::Batch => format!("(x − running mean) / √(running variance + ε) · γ + β → [{d}]"),
             NormKind::Rms => format!("x / √(mean of x² + ε) · γ → [{d}]"),
         }
     }

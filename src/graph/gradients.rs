@@ -33,7 +33,7 @@ impl Graph {
     /// Creates an empty graph for training: operators keep what their gradients need, and drop out.
     pub fn for_training(label: impl Into<String>, settings: Training) -> Self {
         let mut graph = Self::new(label);
-        graph.training = Some(Box::new(TrainingGraph { settings, places: 0 }));
+        graph.training = Some(Box::new(TrainingGraph { settings, places: 0, packed_rows: None }));
         graph
     }
 
@@ -41,6 +41,21 @@ impl Graph {
     #[inline]
     pub fn training(&self) -> Option<&Training> {
         self.training.as_ref().filter(|_| TRAINING).map(|training| &training.settings)
+    }
+
+    /// Lets the batch norms that are added from now on compute the statistics of a batch, over the rows of sentences, and change
+    /// the running ones. `ranges`: u32 `[rows, 2]`, first row and end of the sentence of each row; equal for rows of none.
+    pub fn normalize_batches(&mut self, ranges: State) {
+        let ranges = self.state(ranges);
+        if let Some(training) = &mut self.training {
+            training.packed_rows = Some(ranges);
+        }
+    }
+
+    /// The sentences of rows, if batch norms compute their statistics.
+    #[inline]
+    pub(crate) fn packed_rows(&self) -> Option<Value> {
+        self.training.as_ref().filter(|_| TRAINING)?.packed_rows
     }
 
     /// A number for a dropout that no other one in the graph has.

@@ -35,6 +35,7 @@ pub use lower::{Binding, Launch, LaunchList, Lowering, Target};
 pub use plan::Plan;
 pub use row_copy::RowCopy;
 pub use run::{DeviceTensor, Program, Session};
+pub(crate) use tap_list::matches as tap_matches;
 pub use tap_list::{KeptTap, TapView, Tapped, UnknownTap};
 pub use training::{SortedRows, Training, step_word};
 pub use upload::Upload;

@@ -95,7 +95,7 @@ pub struct UnknownTap {
 }
 
 /// Whether a name matches a pattern in which `*` stands for any characters.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

@@ -1,6 +1,6 @@
 //! Graphs for training: what operators read when they are added, and where gradients go.
 
-use super::values::State;
+use super::values::{State, Value};
 use crate::precision::Products;
 
 /// Whether this build can train: the feature `training`. A constant, so that a build without it holds no code of training.
@@ -58,4 +58,6 @@ pub struct Training {
 pub(super) struct TrainingGraph {
     pub settings: Training,
     pub places: u32,
+    /// Sentences of the rows that are built now, if batch norms are to compute their statistics.
+    pub packed_rows: Option<Value>,
 }

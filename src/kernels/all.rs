@@ -2,11 +2,12 @@
 
 use super::{
     ByPrecision, Kernel, activate, adam, append_kv, append_rows, attention, attention_scores,
-    attention_weights, banded_attention, bans, cached_attention, clip, column_sums, column_tokens, copy_rows,
-    dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm, layer_norm_gradient, linear,
-    linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks, normalized_linear,
-    output_layer, project_length, project_packed, ranged_attention, search, selected_linear, softmax_loss,
-    ssru, sum_blocks, sum_losses, sum_rows, term_scores, tie_rows, vocabulary_chunks,
+    attention_weights, banded_attention, bans, batch_norm, cached_attention, clip, column_sums,
+    column_tokens, copy_rows, dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm,
+    layer_norm_gradient, linear, linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks,
+    normalized_linear, output_layer, project_length, project_packed, ranged_attention, search,
+    selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows, term_scores, tie_rows,
+    vocabulary_chunks,
 };
 
 /// Every kernel, for tests that hold them all to the rules.
@@ -33,6 +34,10 @@ const WITHOUT_WEIGHTS: [&Kernel; 69] = [
     &banded_attention::BANDED_ATTENTION_WEIGHTS,
     &bans::BAN_REPEATS,
     &bans::RESET_BANS,
+    &batch_norm::BATCH_NORM,
+    &batch_norm::BATCH_NORM_GRADIENT,
+    &batch_norm::BATCH_NORM_SUMS,
+    &batch_norm::BATCH_STATISTICS,
     &cached_attention::CACHED_ATTENTION,
     &cached_attention::CACHED_ATTENTION_WORKGROUP,
     &clip::CLIP_FACTOR,

@@ -77,6 +77,7 @@ pub mod attention_scores;
 pub mod attention_weights;
 pub mod banded_attention;
 pub mod bans;
+pub mod batch_norm;
 pub mod cached_attention;
 pub mod clip;
 pub mod column_sums;

@@ -126,7 +126,7 @@ impl Model {
         })
     }
 
-    fn norm(&self, Norm { gamma, beta }: Norm) -> Result<[Vec<f32>; 2], ModelError> {
+    fn norm(&self, Norm { gamma, beta, .. }: Norm) -> Result<[Vec<f32>; 2], ModelError> {
         let shift = match beta {
             Some(beta) => self.read(beta.index, beta.length)?,
             None => vec![0.0; gamma.length],

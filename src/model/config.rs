@@ -303,6 +303,8 @@ pub enum NormKind {
     Layer,
     /// `x / √(mean of x² + ε) · γ`.  Zhang & Sennrich 2019.
     Rms,
+    /// As `Layer`, with mean and variance of each column over the tokens of training.  Ioffe & Szegedy 2015.
+    Batch,
 }
 
 /// Token ids with a meaning.

@@ -45,6 +45,11 @@ pub(super) fn tapped_norm(
             g.tap("residual", TapView::Rows, &mut input)?;
         }
         match norm.beta {
+            // statistics are not those of the token
+            Some(beta) if norm.running.is_some() => {
+                g.tap_weight(&format!("{prefix}scale"), norm.gamma);
+                g.tap_weight(&format!("{prefix}shift"), beta);
+            }
             Some(beta) => {
                 g.tap(&format!("{prefix}mean"), TapView::Mean, &mut input)?;
                 g.tap(&format!("{prefix}variance"), TapView::Variance, &mut input)?;

@@ -17,7 +17,7 @@ struct LayerNorm {
 }
 
 impl Graph {
-    /// Adds the norm of `x + residual`; returns `[rows, d_model]`.
+    /// Adds the norm of `x + residual`; returns `[rows, d_model]`. A norm with running statistics is a batch norm.
     pub fn layer_norm(
         &mut self,
         x: Value,
@@ -41,6 +41,13 @@ impl Graph {
             }
             residual => (x, residual),
         };
+        if let (Some(beta), Some(running)) = (norm.beta, norm.running) {
+            let z = match residual {
+                Some(residual) => self.sum(residual, x)?,
+                None => x,
+            };
+            return self.batch_norm(z, norm, (beta, running));
+        }
         let y = self.value(op, shape, Dtype::F32)?;
         self.push(LayerNorm { x, residual, norm, y });
         Ok(y)
@@ -70,7 +77,7 @@ impl Operator for LayerNorm {
 
     fn lower(&self, to: &mut Lowering<'_>) {
         let Shape { rows, width } = to.shape(self.x);
-        let Normalization { gamma, beta, epsilon } = self.norm;
+        let Normalization { gamma, beta, epsilon, .. } = self.norm;
         let (residual, centered) = (self.residual.is_some(), beta.is_some());
         let shape = LayerNormShape { rows, width, epsilon, residual, centered };
         let bindings = vec![self.x.into(), self.residual.into(), gamma.into(), beta.into(), self.y.into()];
@@ -79,7 +86,7 @@ impl Operator for LayerNorm {
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.y], |run, [y]| {
-            let Normalization { gamma, beta, epsilon } = self.norm;
+            let Normalization { gamma, beta, epsilon, .. } = self.norm;
             let residual = self.residual.map(|value| run.f32(value));
             let beta = beta.map(|beta| run.vector(beta));
             cpu::layer_norm(run.f32(self.x), residual, run.vector(gamma), beta, epsilon, y);

@@ -20,13 +20,15 @@ impl Linear {
     }
 }
 
-/// Scale, shift and ε of a norm.
+/// Scale, shift and ε of a norm, and the statistics of a batch norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normalization {
     /// `[width]`
     pub gamma: Vector,
     /// `[width]`; `None` for RMS norms.
     pub beta: Option<Vector>,
+    /// Running means and variances, `[2 * width]`: a batch norm. `None`: the statistics are those of each row.
+    pub running: Option<Vector>,
     /// Number added to the variance.
     pub epsilon: f32,
 }

@@ -11,6 +11,8 @@ mod attention;
 mod attention_scores;
 mod attention_weights;
 mod banded_attention;
+mod batch_norm;
+mod batch_norm_gradient;
 mod beam_step;
 mod best_tokens;
 mod cached_attention;

@@ -31,6 +31,16 @@ pub enum TraceError {
         /// Name of the option.
         what: &'static str,
     },
+    /// Tapped tensors beyond the memory of the trace.
+    #[error(
+        "the tapped tensors have {bytes} bytes, and a trace may take {memory}: choose fewer taps, a shorter text or more memory"
+    )]
+    TooManyTaps {
+        /// Bytes of the tensors so far.
+        bytes: u64,
+        /// The memory for attention and taps.
+        memory: u64,
+    },
     /// [`Cancel::cancel`](crate::transformer::Cancel::cancel) was called.
     #[error("cancelled")]
     Cancelled,
@@ -50,8 +60,8 @@ impl From<GenerateError> for TraceError {
 
 /// Value of `format` in every trace, and key of the metadata.
 pub const FORMAT: &str = "wordloom.trace";
-/// Newest version of the format. Traces without bands are written as version 1, which older programs read.
-pub const VERSION: u32 = 2;
+/// Newest version of the format: 2 has bands, 3 has taps. Traces without them are written as version 1, which older programs read.
+pub const VERSION: u32 = 3;
 
 /// The reason why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +94,12 @@ pub enum TraceFileError {
         bytes: u64,
         /// Bytes of the largest file.
         limit: u64,
+    },
+    /// A tap with a value that is no number: the model computes none here.
+    #[error("cannot hold the tap {name:?}, which has a value that is no number")]
+    NoNumber {
+        /// Name of the tap.
+        name: String,
     },
     /// Inconsistent parts.
     #[error("is damaged: sentence {sentence}: {reason}")]

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bands::LayoutJson;
 use super::error::{FORMAT, VERSION};
+use super::taps::{self, TapJson};
 use super::{
     AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace,
-    TraceFileError, TracedSearch, TracedSentence,
+    TraceFileError, TracedSearch, TracedSentence, TracedTap,
 };
 
 /// Bytes of the largest file.
@@ -49,6 +50,9 @@ struct SentenceJson<'a> {
     search: Option<Cow<'a, TracedSearch>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     depth: Cow<'a, [Depth]>,
+    /// From version 3 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    taps: Vec<TapJson<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,12 +72,14 @@ struct AttentionJson<'a> {
 impl Trace {
     /// Writes JSON with weights: for small traces, and for programs without safetensors.
     pub fn to_json(&self) -> Result<String, TraceFileError> {
+        self.check_taps()?;
         Ok(serde_json::to_string(&self.json(true))?)
     }
 
     /// Writes safetensors.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, TraceFileError> {
-        let bytes: Vec<(String, Vec<usize>, Cow<'_, [u8]>)> = self
+        self.check_taps()?;
+        let mut bytes: Vec<(String, Vec<usize>, Cow<'_, [u8]>)> = self
             .sentences
             .iter()
             .enumerate()
@@ -90,6 +96,11 @@ impl Trace {
                 [(name, shape, little_endian(&layer.weights))].into_iter().chain(of_globals)
             })
             .collect();
+        for (index, sentence) in self.sentences.iter().enumerate() {
+            bytes.extend(sentence.taps.iter().map(|TracedTap { name, shape, values }| {
+                (TracedTap::tensor_name(index, name), shape.clone(), little_endian(values))
+            }));
+        }
         let views = bytes
             .iter()
             .map(|(name, shape, data)| Ok((name, TensorView::new(Dtype::F32, shape.clone(), data)?)))
@@ -117,7 +128,19 @@ impl Trace {
     /// The first version that has what the trace needs.
     fn version(&self) -> u32 {
         let mut layers = self.sentences.iter().flat_map(|sentence| &sentence.attention);
-        if layers.any(|layer| layer.bands.is_some()) { VERSION } else { 1 }
+        match self.sentences.iter().any(|sentence| !sentence.taps.is_empty()) {
+            true => 3,
+            false if layers.any(|layer| layer.bands.is_some()) => 2,
+            false => 1,
+        }
+    }
+
+    fn check_taps(&self) -> Result<(), TraceFileError> {
+        let mut taps = self.sentences.iter().flat_map(|sentence| &sentence.taps);
+        match taps.find(|tap| !tap.is_storable()) {
+            Some(tap) => Err(TraceFileError::NoNumber { name: tap.name.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn json(&self, with_weights: bool) -> TraceJson<'_> {
@@ -143,6 +166,10 @@ impl Trace {
                 let reason = "has bands, which version 1 does not know".to_owned();
                 return Err(TraceFileError::Inconsistent { sentence: index, reason });
             }
+            if version < 3 && !sentence.taps.is_empty() {
+                let reason = format!("has taps, which version {version} does not know");
+                return Err(TraceFileError::Inconsistent { sentence: index, reason });
+            }
             self::sentence(index, sentence, tensors)
                 .map_err(|reason| TraceFileError::Inconsistent { sentence: index, reason })
         });
@@ -162,6 +189,7 @@ fn sentence_json(sentence: &TracedSentence, with_weights: bool) -> SentenceJson<
         left_out: (&sentence.left_out).into(),
         search: sentence.search.as_ref().map(Cow::Borrowed),
         depth: (&sentence.depth).into(),
+        taps: sentence.taps.iter().map(|tap| tap.json(with_weights)).collect(),
     }
 }
 
@@ -191,6 +219,7 @@ fn sentence(
         left_out,
         search,
         depth,
+        taps,
     } = json;
     check_ranges("source", &source, source_tokens.iter())?;
     check_ranges("target", &target, target_tokens.iter().map(|token| &token.token))?;
@@ -235,6 +264,7 @@ fn sentence(
         left_out: left_out.into_owned(),
         search: search.map(Cow::into_owned),
         depth: depth.into_owned(),
+        taps: taps::read(index, taps, tensors)?,
     })
 }
 

@@ -203,7 +203,7 @@ impl<'a> Tracer<'a> {
             .into_iter()
             .map(|token| TargetToken { token, ..TargetToken::default() })
             .collect();
-        let Recording { log_probabilities, alternatives, attention, left_out, depth } = recording;
+        let Recording { log_probabilities, alternatives, attention, left_out, depth, taps } = recording;
         let numbers = log_probabilities.into_iter().zip(alternatives);
         for (token, (log_probability, alternatives)) in target_tokens[prompt..].iter_mut().zip(numbers) {
             token.log_probability = Some(log_probability);
@@ -222,6 +222,7 @@ impl<'a> Tracer<'a> {
             left_out,
             search: None,
             depth,
+            taps,
         }
     }
 
@@ -233,8 +234,13 @@ impl<'a> Tracer<'a> {
 }
 
 fn check_attention_alone(trace: &TraceOptions) -> Result<(), TraceError> {
-    let TraceOptions { scores, search, depth, .. } = *trace;
-    let of_host = [(scores, "scores"), (search, "the search"), (depth, "the residual stream")];
+    let &TraceOptions { scores, search, depth, ref taps, .. } = trace;
+    let of_host = [
+        (scores, "scores"),
+        (search, "the search"),
+        (depth, "the residual stream"),
+        (!taps.is_empty(), "taps"),
+    ];
     match of_host.into_iter().find(|(wanted, _)| *wanted) {
         Some((_, what)) => Err(TraceError::StaysOnDevice { what }),
         None => Ok(()),

@@ -18,6 +18,7 @@ mod options;
 mod record;
 pub mod spectrum;
 pub mod statistics;
+mod taps;
 
 pub use crate::model::{AttentionKind, BandLayout, Bands, HeadName, LayerAttention, Map, SideColumns};
 pub use crate::shape::Band;
@@ -29,6 +30,7 @@ pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
 pub use options::TraceOptions;
 pub use record::{Recording, TraceRequest, attend, record};
+pub use taps::TracedTap;
 
 use std::collections::BTreeMap;
 
@@ -70,6 +72,8 @@ pub struct TracedSentence {
     pub search: Option<TracedSearch>,
     /// Residual stream of both stacks, from the embeddings up, if requested.
     pub depth: Vec<Depth>,
+    /// Tapped tensors, if requested.
+    pub taps: Vec<TracedTap>,
 }
 
 /// A search, readable without its model.

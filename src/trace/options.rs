@@ -16,6 +16,8 @@ pub struct TraceOptions {
     pub search: bool,
     /// Whether to measure the residual stream after every layer.
     pub depth: bool,
+    /// Names of [taps](crate::transformer::taps) to keep, in which `*` stands for any characters. They count as memory.
+    pub taps: Vec<String>,
     /// Number of most probable tokens per position, with [`scores`](Self::scores).
     pub alternatives: usize,
 }
@@ -30,6 +32,7 @@ impl Default for TraceOptions {
             scores: true,
             search: false,
             depth: false,
+            taps: Vec::new(),
             alternatives: 5,
         }
     }

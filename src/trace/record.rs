@@ -3,6 +3,7 @@
 use super::depth::{Depth, Stack};
 use super::error::TraceError;
 use super::options::TraceOptions;
+use super::taps::TracedTap;
 use crate::model::config::ModelConfig;
 use crate::model::{AttentionKind, BandLayout, Bands, LayerAttention};
 use crate::transformer::{
@@ -60,6 +61,8 @@ pub struct Recording {
     pub left_out: Vec<LeftOut>,
     /// Residual stream of both stacks; empty if not requested.
     pub depth: Vec<Depth>,
+    /// Tapped tensors; empty if not requested.
+    pub taps: Vec<TracedTap>,
 }
 
 /// Bytes of one sentence's logits. Above it, probabilities are computed on the device.
@@ -75,12 +78,18 @@ pub async fn record(
     options: &TraceOptions,
     cancel: &Cancel,
 ) -> Result<Vec<Recording>, TraceError> {
-    let mut recordings = Vec::with_capacity(requests.len());
+    let mut recordings: Vec<Recording> = Vec::with_capacity(requests.len());
+    let mut tapped = 0;
     for (request, share) in requests.iter().zip(shares(transformer, requests, options)?) {
         if cancel.listen().await {
             return Err(TraceError::Cancelled);
         }
-        recordings.push(record_one(transformer, request, share, options, cancel).await?);
+        let recording = record_one(transformer, request, share, options, cancel).await?;
+        tapped += recording.taps.iter().map(|tap| 4 * tap.values.len() as u64).sum::<u64>();
+        if tapped > options.memory {
+            return Err(TraceError::TooManyTaps { bytes: tapped, memory: options.memory });
+        }
+        recordings.push(recording);
     }
     Ok(recordings)
 }
@@ -136,6 +145,7 @@ async fn record_one(
     selection.logits =
         options.scores && logits_bytes <= MAX_LOGITS_BYTES.min(transformer.device().max_buffer_bytes());
     selection.hidden_states = options.depth;
+    selection.taps = options.taps.clone();
     let output = transformer.forward_selected(&request.input(transformer.config()), &selection).await?;
     let (log_probabilities, alternatives) = match (options.scores, selection.logits) {
         (false, _) => (Vec::new(), Vec::new()),
@@ -176,7 +186,8 @@ async fn record_one(
     let depth = Depth::of_all(Stack::Encoder, &output.encoder_hidden_states)
         .chain(Depth::of_all(Stack::Decoder, &output.decoder_hidden_states))
         .collect();
-    Ok(Recording { attention, log_probabilities, alternatives, left_out, depth })
+    let taps = output.taps.into_iter().map(|(name, tensor)| TracedTap::new(name, tensor)).collect();
+    Ok(Recording { attention, log_probabilities, alternatives, left_out, depth, taps })
 }
 
 /// The layer of a tensor `[1, heads, queries, room for side keys + band]`.

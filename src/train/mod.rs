@@ -58,5 +58,5 @@ pub use packed::{Capacity, Pair};
 pub use recipe::Recipe;
 pub use small_model::SmallModel;
 pub use symbols::Symbols;
-pub use tasks::{Draws, Rule, Task, TaskError};
+pub use tasks::{Draws, LONGEST_TEXT, MOST_PAIRS, Rule, Task, TaskError};
 pub use trainer::{Losses, Moments, Trainer};

@@ -9,7 +9,7 @@ use crate::graph::{
     Graph, Plan, Rows, Session, SortedRows, State, StateTable, Training, Value, WeightTable, step_word,
 };
 use crate::model::blueprint::Blueprint;
-use crate::model::config::ModelConfig;
+use crate::model::config::{ModelConfig, NormKind};
 use crate::model::decoder::{History, decoder, memory_key_values};
 use crate::model::embedding::Tokens;
 use crate::model::encoder::encoder;
@@ -161,7 +161,7 @@ impl TrainStates {
         let training = self.training(recipe, blueprint.table.entries().len(), with_gradients);
         let mut graph = Graph::for_training(label, training);
         let g = &mut graph;
-        let last = self.forward(g, config, blueprint)?;
+        let last = self.forward(g, config, blueprint, with_gradients)?;
         g.enter("output");
         let labels = g.state(self.labels);
         let losses =
@@ -179,7 +179,10 @@ impl TrainStates {
         g: &mut Graph,
         config: &ModelConfig,
         blueprint: &Blueprint,
+        with_gradients: bool,
     ) -> Result<Value, TrainError> {
+        // losses alone are those of the model as it will be used: with running statistics
+        let normalizes = with_gradients && config.norm_kind == NormKind::Batch;
         let packed = |g: &mut Graph, rows: State, keys: State, queries: State| {
             let ranges = Ranges { keys: g.state(keys), queries: g.state(queries) };
             Sequences {
@@ -193,11 +196,17 @@ impl TrainStates {
         };
         let tokens = self.source.tokens(g);
         let sequences = packed(g, self.source.ids, self.encoder, self.encoder);
+        if normalizes {
+            g.normalize_batches(self.encoder);
+        }
         let memory = encoder(g, config, blueprint, tokens, &sequences, Taps::default())?;
         let crossing = packed(g, self.source.ids, self.cross[0], self.cross[1]);
         let key_values = memory_key_values(g, blueprint, memory)?;
         let memories: Vec<Memory> =
             key_values.into_iter().map(|key_values| Memory { key_values, sequences: crossing }).collect();
+        if normalizes {
+            g.normalize_batches(self.decoder[0]);
+        }
         let tokens = self.target.tokens(g);
         let history = History::Whole(packed(g, self.target.ids, self.decoder[0], self.decoder[1]));
         Ok(decoder(g, config, blueprint, tokens, (&history, &memories), Taps::default())?.last)

@@ -426,8 +426,9 @@ fn trained_weights(model: &Model, recipe: &Recipe) -> Result<Vec<usize>, TrainEr
     }
 }
 
-/// Whether a tensor is no parameter of its Hugging Face class: `final_logits_bias`, and stored sinusoids.
+/// Whether a tensor is no parameter of its class: `final_logits_bias`, stored sinusoids, and statistics of batch norms.
 fn is_buffer(config: &ModelConfig, name: &str, kind: WeightKind) -> bool {
     let has_sinusoids = matches!(config.family, Family::Marian | Family::Pegasus | Family::M2m100);
-    name.ends_with("final_logits_bias") || (has_sinusoids && kind == WeightKind::Rows)
+    let is_statistics = name.ends_with("running_mean") || name.ends_with("running_var");
+    is_statistics || name.ends_with("final_logits_bias") || (has_sinusoids && kind == WeightKind::Rows)
 }

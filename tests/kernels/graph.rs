@@ -88,7 +88,8 @@ fn layer(states: &mut StateTable, weights: &mut WeightTable) -> Result<(Graph, S
     let down = linear(D_MODEL, 13, 1.0);
     let table = weights.matrix("table", VOCABULARY, D_MODEL);
     let head = Linear { weight: table, bias: None, scale: 0.25 };
-    let rms = Normalization { gamma: weights.vector("gamma", D_MODEL), beta: None, epsilon: 1e-6 };
+    let rms =
+        Normalization { gamma: weights.vector("gamma", D_MODEL), beta: None, running: None, epsilon: 1e-6 };
     let bias = Some(weights.rows("bias by distance", 7, HEADS));
 
     let mut g = Graph::new("layer");

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, TracedSentence};
+use wordloom::trace::{AttentionKind, LayerAttention, TargetToken, Token, Trace, TracedSentence, TracedTap};
 
 use super::labels::{harmless, name};
 use super::{search, statistics};
@@ -79,7 +79,16 @@ fn sentence(sentence: &TracedSentence) -> Value {
         "alignment": pairs(sentence),
         "search": search::of(sentence),
         "leftOut": left_out,
+        "taps": sentence.taps.iter().map(tap).collect::<Vec<Value>>(),
     })
+}
+
+/// Name, shape, least and largest finite value of a tap. The numbers themselves stay in the trace.
+fn tap(TracedTap { name, shape, values }: &TracedTap) -> Value {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let [least, most] = [finite().fold(f32::INFINITY, f32::min), finite().fold(f32::NEG_INFINITY, f32::max)];
+    let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
+    json!([harmless(name, 200), shape, format!("{least:.4}"), format!("{most:.4}")])
 }
 
 fn pairs(sentence: &TracedSentence) -> Vec<String> {

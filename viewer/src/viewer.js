@@ -354,6 +354,17 @@
       + '. A hypothesis of n tokens scores the sum of its log-probabilities over n to the power of ' + penalty + '.';
   };
 
+  const drawTaps = () => {
+    const { taps } = sentence();
+    at('taps').hidden = taps.length === 0;
+    const line = (tag, cells) => {
+      const row = element('tr');
+      row.append(...cells.map((cell, index) => element(index ? tag : 'th', cell, index ? {} : { scope: tag === 'th' ? 'col' : 'row' })));
+      return row;
+    };
+    at('tapped').replaceChildren(line('th', ['tap', 'shape', 'least', 'largest']), ...taps.map((tap) => line('td', tap)));
+  };
+
   // ---- choices
 
   /** After another layer or head. */
@@ -388,6 +399,7 @@
     at('alignment').textContent = alignment.length ? 'Words that belong together: ' + alignment.join(', ') : '';
     at('left-out').textContent = leftOut.length ? 'Not here, because it would take too much memory: ' + leftOut.join(', ') + '.' : '';
     drawSearch();
+    drawTaps();
     if (there.length > 0) showKind();
     else at('caption').textContent = 'Nothing was kept of this sentence.';
   };

@@ -1,7 +1,11 @@
 /** The page in Korean: by the browser's language, by choice, remembered; and every text of the engine's steps has a Korean one. */
 import { readFileSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
-import { expect, test } from './support/page.ts';
+import { chromium as playwright } from '@playwright/test';
+import { chromium } from './support/chromium.ts';
+import { FIXTURES_FOLDER } from './support/harness.ts';
+import { MockHub } from './support/hub.ts';
+import { drive, expect, POLICY, settled, test } from './support/page.ts';
 
 const TIRED = "The animal didn't cross the street because it was too tired.";
 const KOREAN = JSON.parse(
@@ -11,6 +15,7 @@ const KOREAN = JSON.parse(
 test('values stand in both texts, and none is left in English', () => {
   const values = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
   for (const [english, korean] of Object.entries(KOREAN)) {
+    if (english.startsWith('error ')) continue; // a name, not a text
     expect([...new Set(values(korean))], english).toEqual([...new Set(values(english))]);
   }
 });
@@ -81,5 +86,86 @@ test.describe('on a phone', () => {
       width: document.documentElement.clientWidth,
     }));
     expect(scroll).toBe(width);
+  });
+});
+
+test.describe('errors of the engine', () => {
+  test.use({ locale: 'ko-KR' });
+
+  test('have Korean texts by the names that the engine gives them', () => {
+    const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+    const rust = read('../wasm/src/codes.rs') + read('../wasm-train/src/failure.rs');
+    const files = ['hub', 'remote-folder', 'http', 'download', 'model-cache'].map((name) => read(`../ts/loading/${name}.ts`));
+    const typescript = [...files, read('../ts/wasm-start.ts'), read('../ts/fetch-module.ts')].join('');
+    const named = [
+      ...rust.matchAll(/(?:code|of)\("([a-z-]+)"/g),
+      ...rust.matchAll(/Some\(\("([a-z-]+)"/g),
+      ...typescript.matchAll(/code(?::| =) (?:[^'\n]*\? )?'([a-z-]+)'/g),
+      ...typescript.matchAll(/code = [^'\n]*'[a-z-]+' : '([a-z-]+)'/g),
+    ].map(([, name]) => name ?? '');
+    expect(new Set(named).size).toBeGreaterThan(35);
+    for (const name of named) expect(KOREAN[`error ${name}`], name).toBeDefined();
+    const known = Object.keys(KOREAN).filter((key) => /^error [a-z-]+$/.test(key));
+    for (const key of known) expect(named, key).toContain(key.slice('error '.length));
+  });
+
+  test('a model that the hub does not have', async ({ page, wordloom }) => {
+    wordloom.allowed.push(/status of 401/);
+    const hub = await MockHub.start();
+    try {
+      hub.publish('Wordloom-Test/opus-mt-en-ko', `${FIXTURES_FOLDER}marian_tied/`);
+      await page.context().route('https://huggingface.co/**', async (route) => {
+        const url = route.request().url().replace('https://huggingface.co', hub.url);
+        const response = await fetch(url);
+        const headers = { ...Object.fromEntries(response.headers), 'access-control-allow-origin': '*' };
+        await route.fulfill({ status: response.status, headers, body: Buffer.from(await response.arrayBuffer()) });
+      });
+      await wordloom.open();
+      await page.locator('#source').fill(TIRED);
+      await settled(page);
+      await page.locator('.picker__button').last().click();
+      await page.keyboard.type('Wordloom-Test/opus-mt-en-xx');
+      await page.getByRole('button', { name: /huggingface\.co에 크기와/ }).click();
+      await expect(wordloom.banner).toContainText('huggingface.co에 Wordloom-Test/opus-mt-en-xx 모델이 없어요.');
+      await expect(wordloom.banner).toContainText('비슷한 이름: Wordloom-Test/opus-mt-en-ko');
+    } finally {
+      await hub.stop();
+    }
+  });
+
+  test('a text that is too long to learn', async ({ page, wordloom }) => {
+    await page.addInitScript(() => localStorage.setItem('wordloom', JSON.stringify({ device: 'cpu' })));
+    await wordloom.open();
+    await page.getByRole('button', { name: '학습', exact: true }).click();
+    await page.getByRole('radio', { name: '내 쌍' }).check();
+    await page.getByRole('textbox', { name: /^쌍/ }).fill(`a\tb\n${'x'.repeat(130)}\tc`);
+    await page.getByRole('button', { name: '시작', exact: true }).click();
+    await expect(page.getByRole('alert')).toContainText('2번째 줄이 너무 길어요. 글자가 130개인데 여기서는 120개까지 배워요.', {
+      timeout: 30_000,
+    });
+  });
+
+  test('a browser without WebGPU, with the English message below', async ({ server }) => {
+    const browser = await playwright.launch({
+      ...chromium.launchOptions,
+      args: ['--headless=new', '--no-sandbox', '--disable-features=WebGPU'],
+    });
+    try {
+      const page = await browser.newPage({ locale: 'ko-KR' });
+      server.reset();
+      server.policy = POLICY;
+      const wordloom = drive(page, server);
+      await page.addInitScript(() => localStorage.setItem('wordloom', JSON.stringify({ device: 'gpu' })));
+      await wordloom.open();
+      await expect(wordloom.banner).toContainText('이 브라우저에서 쓸 수 있는 WebGPU가 없어요.', { timeout: 30_000 });
+      await expect(wordloom.banner).toContainText('CPU는 WebGPU 없이도 번역해요.');
+      await wordloom.banner.getByText('영어 원문').click();
+      await expect(wordloom.banner.locator('[lang=en]')).toContainText('WebGPU');
+      await wordloom.screenshot('korean-no-webgpu');
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)).toEqual([]);
+    } finally {
+      await browser.close();
+    }
   });
 });

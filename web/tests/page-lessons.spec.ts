@@ -86,3 +86,29 @@ for (const [name, use] of [
     });
   });
 }
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 360, height: 740 } });
+
+  test('numbers of the tables stay whole', async ({ page, wordloom }) => {
+    await wordloom.open();
+    await wordloom.translate(TIRED);
+    await page.getByRole('button', { name: 'Lessons', exact: true }).click();
+    for (const number of [1, 8]) {
+      await take(page, number, 0);
+      const cells = page.locator('.lesson__scroll td bdi');
+      await expect(cells.first()).toBeVisible();
+      // a box for each line
+      const broken = await cells.evaluateAll((all) =>
+        all.filter((cell) => /^[−\d.e]+$/.test(cell.textContent ?? '') && cell.getClientRects().length > 1).map((cell) => cell.textContent),
+      );
+      expect(broken).toEqual([]);
+      await wordloom.screenshot(`lesson-${number}-phone`);
+    }
+    const { scroll, width } = await page.evaluate(() => ({
+      scroll: document.documentElement.scrollWidth,
+      width: document.documentElement.clientWidth,
+    }));
+    expect(scroll).toBe(width);
+  });
+});

@@ -123,7 +123,7 @@ export class Client {
 
 /** A copy of the error for each caller, with its own stack. */
 function again(error: WordloomError): WordloomError {
-  return new WordloomError(error.kind, error.message, { cause: error });
+  return new WordloomError(error.kind, error.message, { cause: error, code: error.code, values: error.values });
 }
 
 function abortedBy(signal: AbortSignal | undefined): WordloomError {

@@ -22,13 +22,23 @@ const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   'internal',
 ]);
 
-/** Every error of this package. An abort's name is `AbortError`, as everywhere on the web. */
-export class WordloomError extends Error {
-  readonly kind: ErrorKind;
+/** The stable name of an error, and the values in its message: for texts in another language. Not every error has a name. */
+export interface ErrorName {
+  readonly code?: string | undefined;
+  readonly values?: Readonly<Record<string, string | number>> | undefined;
+}
 
-  constructor(kind: ErrorKind, message: string, options?: ErrorOptions) {
+/** Every error of this package. An abort's name is `AbortError`, as everywhere on the web. */
+export class WordloomError extends Error implements ErrorName {
+  readonly kind: ErrorKind;
+  readonly code: string | undefined;
+  readonly values: Readonly<Record<string, string | number>> | undefined;
+
+  constructor(kind: ErrorKind, message: string, options?: ErrorOptions & ErrorName) {
     super(message, options);
     this.kind = kind;
+    this.code = options?.code;
+    this.values = options?.values;
     this.name = kind === 'aborted' ? 'AbortError' : 'WordloomError';
   }
 }
@@ -36,12 +46,12 @@ export class WordloomError extends Error {
 /** Converts a thrown value to a `WordloomError`. A value without a kind is a bug in Wordloom. */
 export function toWordloomError(thrown: unknown): WordloomError {
   if (thrown instanceof WordloomError) return thrown;
-  const { kind, message } = toWire(thrown);
-  return new WordloomError(kind, message, { cause: thrown });
+  const { kind, message, code, values } = toWire(thrown);
+  return new WordloomError(kind, message, { cause: thrown, code, values });
 }
 
 /** An error in a message. Structured cloning of an `Error` would drop its kind. */
-export interface WireError {
+export interface WireError extends ErrorName {
   kind: ErrorKind;
   message: string;
 }
@@ -49,13 +59,16 @@ export interface WireError {
 export function toWire(thrown: unknown): WireError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const kind: unknown = typeof thrown === 'object' && thrown !== null && 'kind' in thrown ? thrown.kind : undefined;
-  if (typeof kind === 'string' && KINDS.has(kind)) return { kind: kind as ErrorKind, message };
+  if (typeof kind === 'string' && KINDS.has(kind)) {
+    const { code, values } = thrown as ErrorName;
+    return { kind: kind as ErrorKind, message, ...(code === undefined ? {} : { code, values }) };
+  }
   if (thrown instanceof DOMException && thrown.name === 'AbortError') return { kind: 'aborted', message };
   return { kind: 'internal', message };
 }
 
 export function fromWire(error: WireError): WordloomError {
-  return new WordloomError(error.kind, error.message);
+  return new WordloomError(error.kind, error.message, error);
 }
 
 export function aborted(message = 'The translation was cancelled.'): WordloomError {

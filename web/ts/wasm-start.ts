@@ -10,7 +10,7 @@ export async function startWasm(
 ): Promise<void> {
   if (!hasSimd()) {
     const needs = 'Wordloom needs Chrome 91, Firefox 89, Safari 16.4, Node 20, or newer.';
-    throw new WordloomError('unsupported', `There is no WebAssembly with SIMD here. ${needs}`);
+    throw new WordloomError('unsupported', `There is no WebAssembly with SIMD here. ${needs}`, { code: 'no-simd' });
   }
   const module_or_path = await fetchModule();
   try {
@@ -19,7 +19,7 @@ export async function startWasm(
     const message = error instanceof Error ? error.message : String(error);
     if (/content security policy|unsafe-eval/i.test(message)) {
       const fix = "add 'wasm-unsafe-eval' to its script-src.";
-      throw new WordloomError('unsupported', `This page's security policy forbids WebAssembly: ${fix}`, { cause: error });
+      throw new WordloomError('unsupported', `This page's security policy forbids WebAssembly: ${fix}`, { cause: error, code: 'csp' });
     }
     throw new WordloomError('internal', `The wasm module did not start: ${message}`, { cause: error });
   }

@@ -5,6 +5,7 @@ mod picture;
 mod png;
 mod statistics;
 mod svg;
+mod taps;
 mod terminal;
 
 use std::fs::{self, File};
@@ -59,6 +60,9 @@ pub struct Arguments {
     /// Look at a trace that was saved; no model runs
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "attention", "switch"])]
     trace: Option<PathBuf>,
+    /// Keep or list a tap, such as encoder.*.self.scores
+    #[arg(long, value_name = "NAME")]
+    tap: Vec<String>,
     /// Write JSON: the trace, or the statistics
     #[arg(long)]
     json: bool,
@@ -101,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ));
     }
     let trace = match &arguments.trace {
-        Some(path) => open(path)?,
+        Some(path) => open(path, &arguments.tap)?,
         None => make(arguments, format)?,
     };
     if trace.sentences.is_empty() {
@@ -126,6 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         (true, false) => statistics::table(&trace, &mut output)?,
         (false, true) => output.line(&trace.to_json().map_err(unwritable)?)?,
         (false, false) if arguments.output.is_some() => {}
+        (false, false) if !arguments.tap.is_empty() => taps::list(&trace, &mut output)?,
         (false, false) => {
             for (index, picture) in pictures(arguments, &trace)?.iter().enumerate() {
                 if index > 0 {
@@ -157,13 +162,18 @@ fn unwritable(error: wordloom::trace::TraceFileError) -> CliError {
     CliError::Input(format!("the trace cannot be written: {error}"))
 }
 
-fn open(path: &Path) -> Result<Trace, CliError> {
+/// Opens a trace. `taps`: the taps to keep; none: all of them.
+fn open(path: &Path, taps: &[String]) -> Result<Trace, CliError> {
     let name = path.display();
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
         .map_err(|source| CliError::Io { what: format!("cannot read {name}"), source })?;
-    Trace::from_bytes(&bytes).map_err(|error| CliError::Input(format!("{name} {error}")))
+    let mut trace = Trace::from_bytes(&bytes).map_err(|error| CliError::Input(format!("{name} {error}")))?;
+    if !taps.is_empty() {
+        taps::keep(&mut trace, taps).map_err(|problem| CliError::Input(format!("{name} {problem}")))?;
+    }
+    Ok(trace)
 }
 
 fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError> {
@@ -197,6 +207,7 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
             .map_or_else(|| model.label().to_owned(), |name| name.to_string_lossy().into_owned()),
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
         depth: arguments.statistics,
+        taps: arguments.tap.clone(),
         // pictures do not show it
         search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()

@@ -36,6 +36,9 @@ pub struct Miniature {
     pub d_ff: usize,
     pub learned_positions: bool,
     pub pre_norm: bool,
+    /// Whether norms are of each column over the tokens of a batch, not of each token.
+    #[serde(default)]
+    pub batch_norm: bool,
     /// Whether the learning rate rises from 0. Else it begins with its peak.
     pub warmup: bool,
     pub dropout: f64,
@@ -53,6 +56,7 @@ impl Miniature {
         d_ff: 512,
         learned_positions: false,
         pre_norm: false,
+        batch_norm: false,
         warmup: true,
         dropout: 0.1,
         label_smoothing: 0.1,
@@ -70,6 +74,7 @@ impl Miniature {
             "dim_feedforward": self.d_ff,
             "norm_first": self.pre_norm,
             "final_norm": self.pre_norm,
+            "normalization": if self.batch_norm { "batch" } else { "layer" },
             "position_embedding_type": if self.learned_positions { "learned" } else { "sinusoidal_interleaved" },
         })
     }

@@ -2,7 +2,7 @@
 //! measured.
 //!
 //! One file or folder per study. They share the writer of pages ([`report`]), figures ([`chart`], [`differences`], [`figures`]), logs and
-//! statistics. `table3` trains miniatures; the studies of [`inside`] look into a model of the user.
+//! statistics. `table3` and `norms` train miniatures; the studies of [`inside`] look into a model of the user.
 
 mod chart;
 mod differences;
@@ -26,7 +26,11 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum Study {
     /// Table 3 of "Attention Is All You Need": heads, layers, dropout
+    #[command(after_help = table3::TABLE_3.help)]
     Table3(Box<table3::Arguments>),
+    /// Batch norm against layer norm, in miniatures
+    #[command(after_help = table3::NORMS.help)]
+    Norms(Box<table3::Arguments>),
     /// Variance of q·k before and after 1/√d_k; saturation without it
     Scale(Box<inside::Arguments>),
     /// Whether q of a and k of b are as k of a and q of b
@@ -47,13 +51,16 @@ enum Study {
     Content(Box<inside::Arguments>),
     /// Distance of tokens by depth, with skips and without
     Collapse(Box<inside::Arguments>),
+    /// What a model learns with its norms alone
+    LayerNorm(Box<inside::layer_norm::Arguments>),
     /// All studies that look inside a model
     All(Box<inside::AllArguments>),
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.study {
-        Study::Table3(arguments) => table3::run(arguments),
+        Study::Table3(arguments) => table3::run(&table3::TABLE_3, arguments),
+        Study::Norms(arguments) => table3::run(&table3::NORMS, arguments),
         Study::Scale(arguments) => inside::run("scale", arguments),
         Study::Symmetry(arguments) => inside::run("symmetry", arguments),
         Study::Projections(arguments) => inside::run("projections", arguments),
@@ -64,6 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Study::Explanation(arguments) => inside::run("explanation", arguments),
         Study::Content(arguments) => inside::run("content", arguments),
         Study::Collapse(arguments) => inside::run("collapse", arguments),
+        Study::LayerNorm(arguments) => inside::layer_norm::run(arguments),
         Study::All(arguments) => inside::run_all(arguments),
     }
 }

@@ -101,6 +101,34 @@ fn a_saved_trace_is_the_same_without_the_model() {
 }
 
 #[test]
+fn a_trace_keeps_taps_and_lists_them() {
+    let folder = scratch("attend-taps");
+    let [json, tensors, fewer] = ["a.json", "a.safetensors", "b.json"].map(|name| folder.join(name));
+    let tapped = ["--tap", "encoder.*.self.scores", "--tap", "decoder.1.self.masked_scores"];
+    attend(&[&tapped[..], &["-o", text(&json), "The cat sleeps."]].concat()).succeeds();
+    let trace: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(trace["version"], 3);
+    let taps = trace["sentences"][0]["taps"].as_array().unwrap();
+    let names: Vec<&str> = taps.iter().map(|tap| tap["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(taps.iter().any(|tap| tap["values"].as_array().unwrap().contains(&Value::Null)), "hidden keys");
+    // without the model: listed, chosen, and in the other format
+    let open = |rest: &[&str]| run(&[&["attend", "--trace", text(&json)], rest].concat(), "");
+    let listed = open(&["--tap", "*"]);
+    assert_eq!(listed.succeeds().lines().count(), 3, "{}", listed.succeeds());
+    assert!(listed.succeeds().contains("encoder.0.self.scores"));
+    open(&["-o", text(&tensors)]).succeeds();
+    let bytes = fs::read(&tensors).unwrap();
+    assert!(bytes.windows(27).any(|window| window == b"0.tap.encoder.0.self.scores"));
+    open(&["--tap", "decoder.*", "-o", text(&fewer)]).succeeds();
+    let chosen: Value = serde_json::from_slice(&fs::read(&fewer).unwrap()).unwrap();
+    assert_eq!(chosen["sentences"][0]["taps"].as_array().unwrap().len(), 1);
+    open(&["--tap", "cross.*"]).fails(1, &["a.json has no tap \"cross.*\"", "it has encoder.0.self.scores"]);
+    attend(&["--tap", "encoder.0.self.score", "a"]).fails(1, &["encoder.0.self.scores"]);
+    attend(&["--tap", "*", "--memory", "0", "a"]).fails(1, &["the tapped tensors have", "more memory"]);
+}
+
+#[test]
 fn pictures_have_their_format() {
     let folder = scratch("attend-pictures");
     for (name, more) in

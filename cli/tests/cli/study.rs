@@ -169,6 +169,77 @@ fn bad_options_are_named() {
     study.fails(&["--tokens", "0"], 2, &["--tokens is 0"]);
     study.fails(&["--learning-rate", "-1"], 2, &["--learning-rate is -1"]);
     assert!(!study.folder.join("out").exists());
-    let help = run(&["study", "table3", "--help"], "");
-    assert!(help.succeeds().lines().all(|line| line.chars().count() <= 80));
+    for name in ["table3", "norms", "layer-norm"] {
+        let help = run(&["study", name, "--help"], "");
+        let lines: Vec<&str> = help.succeeds().lines().collect();
+        assert!(
+            lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 80),
+            "{name}: {lines:#?}"
+        );
+    }
+}
+
+#[test]
+fn batch_norm_stands_beside_layer_norm() {
+    let study = Study::new("study-norms", "600");
+    let mut arguments = study.arguments(&["--rows", "pre-norm-batch-norm", "--seeds", "1"]);
+    arguments[1] = "norms".to_owned();
+    let run = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    assert_eq!(run.output.status.code(), Some(0), "{}: {}", run.what, run.stderr());
+    assert_eq!(study.names(), ["base 1", "pre-norm 1", "pre-norm-batch-norm 1"]);
+    let parameters: BTreeSet<u64> =
+        study.runs().iter().skip(1).map(|run| run["parameters"].as_u64().unwrap()).collect();
+    assert_eq!(parameters.len(), 1, "statistics are no parameters");
+    let page = study.read("norms.md");
+    for part in ["Batch norm against layer norm", "Shen et al. 2020", "not decidable", "norms.csv"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+/// Norms alone, biases and all weights of the built-in model, on swapped pairs.
+#[test]
+fn norms_are_trained_alone() {
+    let study = Study::new("study-layer-norm", "0");
+    let pairs = study.folder.join("pairs.tsv");
+    let few: String =
+        fs::read_to_string(&pairs).unwrap().lines().take(60).map(|line| format!("{line}\n")).collect();
+    let (train, dev) = few.split_at(few.match_indices('\n').nth(39).unwrap().0 + 1);
+    fs::write(&pairs, train).unwrap();
+    let dev_file = study.folder.join("dev.tsv");
+    fs::write(&dev_file, dev).unwrap();
+    let page = study.folder.join("page.html");
+    let common = ["study", "layer-norm", "--swap", "--device", "cpu", "--steps", "2", "--batch-tokens", "64"];
+    let files = ["--pairs", text(&pairs), "--dev", text(&dev_file), "--output", text(&page), "--seeds"];
+    let with = |seeds: &str| {
+        let arguments: Vec<&str> = common.iter().chain(&files).copied().chain([seeds]).collect();
+        run(&arguments, "")
+    };
+    assert_eq!(with("1").output.status.code(), Some(2), "one seed has no spread");
+    let first = with("2");
+    assert_eq!(first.output.status.code(), Some(0), "{}: {}", first.what, first.stderr());
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(page.with_extension("json")).unwrap()).unwrap();
+    let of = |kind: &str| -> Vec<&Value> {
+        json["data"].as_array().unwrap().iter().filter(|row| row["trained"] == kind).collect()
+    };
+    // scale and shift of 4 · 2 + 3 · 3 norms of 256
+    assert_eq!(of("norms")[0]["parameters"], 17 * 2 * 256);
+    assert_eq!(of("biases")[0]["parameters"], 7 * (1024 + 256));
+    assert!(of("all")[0]["parameters"].as_u64().unwrap() > 5_000_000);
+    let losses: BTreeSet<String> =
+        json["data"].as_array().unwrap().iter().map(|row| row["dev_loss"].to_string()).collect();
+    assert_eq!(losses.len(), 7, "{losses:?}");
+    assert_eq!(json["claims"].as_array().unwrap().len(), 3);
+    // the same command trains nothing again
+    let log = fs::read_to_string(page.with_extension("jsonl")).unwrap();
+    assert_eq!(with("2").output.status.code(), Some(0));
+    assert_eq!(fs::read_to_string(page.with_extension("jsonl")).unwrap(), log);
+    // too few pairs are said with the number that is needed
+    fs::write(&dev_file, dev.lines().take(19).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let few = with("2");
+    assert!(
+        few.stderr().contains("the dev set has 19 pairs") && few.stderr().contains("at least 20"),
+        "{}",
+        few.stderr()
+    );
 }

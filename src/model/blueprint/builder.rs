@@ -16,6 +16,9 @@ use crate::model::names::{AttentionNames, InputNames, Names, StackNames};
 use crate::model::positions::SinusoidalLayout;
 use crate::ops::{LengthProjections, Linear};
 
+/// Names of the statistics of a batch norm: means and variances.
+const RUNNING: [&str; 2] = ["running_mean", "running_var"];
+
 pub(super) struct Builder<'a> {
     config: &'a ModelConfig,
     names: &'static Names,
@@ -110,10 +113,23 @@ impl<'a> Builder<'a> {
         let [scale, shift] = self.names.style.norm(place);
         let gamma = self.vector(&scale, d_model)?;
         let beta = match self.config.norm_kind {
-            NormKind::Layer => Some(self.vector(&shift, d_model)?),
+            NormKind::Layer | NormKind::Batch => Some(self.vector(&shift, d_model)?),
             NormKind::Rms => None,
         };
-        Ok(Norm { gamma, beta })
+        let running = match self.config.norm_kind {
+            NormKind::Batch => Some(self.running_statistics(place)?),
+            NormKind::Layer | NormKind::Rms => None,
+        };
+        Ok(Norm { gamma, beta, running })
+    }
+
+    /// The buffers of `torch.nn.BatchNorm1d`, one after the other.
+    fn running_statistics(&mut self, place: &str) -> Result<Vector, ModelError> {
+        let d_model = self.config.d_model;
+        let names = RUNNING.map(|name| format!("{place}.{name}"));
+        let pieces = [self.vector_piece(&names[0], d_model)?, self.vector_piece(&names[1], d_model)?];
+        self.sources.push(Source::Tensors(pieces.into()));
+        Ok(self.table.vector(&format!("{place}.running_statistics"), 2 * d_model))
     }
 
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {

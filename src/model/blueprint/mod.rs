@@ -29,12 +29,14 @@ pub struct Norm {
     pub gamma: Vector,
     /// Shift; `None` for RMS norms.
     pub beta: Option<Vector>,
+    /// Running means and variances, `[2 * d_model]`, of batch norms.
+    pub running: Option<Vector>,
 }
 
 impl Norm {
     pub(super) fn of(self, config: &ModelConfig) -> Normalization {
-        let Self { gamma, beta } = self;
-        Normalization { gamma, beta, epsilon: config.layer_norm_eps }
+        let Self { gamma, beta, running } = self;
+        Normalization { gamma, beta, running, epsilon: config.layer_norm_eps }
     }
 }
 

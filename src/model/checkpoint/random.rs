@@ -15,7 +15,7 @@ pub(super) struct RandomTensors {
 }
 
 impl RandomTensors {
-    /// Fills elements of a tensor (row-major indices). Scales of norms are 1, biases 0. Matrices are uniform in ±√(6 /
+    /// Fills elements of a tensor (row-major indices). Scales and variances of norms are 1, biases 0. Matrices are uniform in ±√(6 /
     /// (rows + columns)) (Glorot & Bengio 2010), embeddings in ±√(3 / columns): their variance 1 / columns gives logits
     /// of about 1 if the table is also the output projection.
     pub fn fill(&self, name: &str, shape: &[usize], elements: Range<usize>, values: &mut [f32]) {
@@ -28,11 +28,13 @@ impl RandomTensors {
                 (3.0 * variance).sqrt() as f32
             }
             _ => {
-                return values.fill(if name.ends_with("weight") || name.ends_with("scale") {
-                    1.0
-                } else {
-                    0.0
-                });
+                return values.fill(
+                    if ["weight", "scale", "running_var"].iter().any(|ending| name.ends_with(ending)) {
+                        1.0
+                    } else {
+                        0.0
+                    },
+                );
             }
         };
         let mut key = [0; 32];

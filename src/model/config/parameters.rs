@@ -157,7 +157,7 @@ impl ModelConfig {
     fn norm_parameters(&self) -> u64 {
         self.d_model as u64
             * match self.norm_kind {
-                NormKind::Layer => 2,
+                NormKind::Layer | NormKind::Batch => 2,
                 NormKind::Rms => 1,
             }
     }

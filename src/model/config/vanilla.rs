@@ -43,7 +43,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         biases: true,
         attention_biases: true,
         norm: if json.require("norm_first")? { NormPlacement::Pre } else { NormPlacement::Post },
-        norm_kind: NormKind::Layer,
+        norm_kind: norm_kind(json)?,
         final_norm: json.require("final_norm")?,
         layer_norm_eps: epsilon(json, "layer_norm_eps", 1e-5)?,
         output: OutputProjection { tied, bias: !tied, scale: 1.0, transform: false },
@@ -57,6 +57,17 @@ fn stack(json: &JsonObject, layers: &'static str, d_model: usize) -> Result<Stac
     let stack = keys.read(json, d_model)?;
     let width = |key| size(json, key, Some(d_model / stack.heads), limit::D_MODEL / stack.heads);
     Ok(StackConfig { d_k: width("d_k")?, d_v: width("d_v")?, ..stack })
+}
+
+/// "layer", the paper's, or "batch".
+fn norm_kind(json: &JsonObject) -> Result<NormKind, ModelError> {
+    const KEY: &str = "normalization";
+    let kind: String = json.get_or(KEY, "layer".to_owned())?;
+    match kind.as_str() {
+        "layer" => Ok(NormKind::Layer),
+        "batch" => Ok(NormKind::Batch),
+        _ => Err(json.unsupported(KEY, &kind.into(), "\"layer\", \"batch\"")),
+    }
 }
 
 fn positions(json: &JsonObject, d_model: usize) -> Result<Positions, ModelError> {

@@ -61,3 +61,4 @@ pub use history::{Event, History, StepsEvent, TestEvent};
 pub use observer::{Facts, Observer};
 pub use options::{Config, ExampleOptions, Numbers, Options, PairSource, Tests};
 pub use preparation::Preparation;
+pub use start::companions;

@@ -177,8 +177,11 @@ fn with_vocabulary(
     Ok(ModelFiles::memory(label, new.files))
 }
 
-/// Configuration and tokenizer of a model, without weights, records and texts about it.
-fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, SessionError> {
+/// Configuration and tokenizer of a model, as a checkpoint in f32 has them: without weights, records and texts about it.
+///
+/// # Errors
+/// Those of the files.
+pub fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, SessionError> {
     let is_companion = |name: &str| {
         let is_other = [MOMENTS, RECORD].contains(&name) || name.ends_with(".index.json");
         !name.starts_with('.') && !is_other && COMPANIONS.iter().any(|end| name.ends_with(end))

@@ -1,6 +1,7 @@
 //! The kernels of training against plain loops in f64. Each case runs twice: the bits are the same.
 
 mod attention;
+mod batch_norm;
 mod elements;
 mod linear;
 mod loss;

@@ -12,6 +12,8 @@ export interface Notice {
   readonly tone: 'error' | 'info';
   readonly title: string;
   readonly advice?: string;
+  /** The engine's own words, in English, if the title has others. */
+  readonly original?: string;
   readonly actions?: readonly Action[];
 }
 

@@ -284,7 +284,7 @@ export class Download implements HostFile {
   #changed(): WordloomError {
     this.#sink.reset();
     const what = `${this.#options.url} has changed on the server while it was being downloaded`;
-    return new WordloomError('network', `${what}. Load the model again.`);
+    return new WordloomError('network', `${what}. Load the model again.`, { code: 'changed' });
   }
 
   #unreachable(error: Interrupted, offline: boolean): WordloomError {
@@ -293,16 +293,20 @@ export class Download implements HostFile {
     if (got === 0) {
       const why = offline ? `${url} could not be downloaded: there is no network` : error.message;
       const advice = offline ? 'Connect' : 'Check the address, the connection, and that the server allows this page (CORS)';
-      return new WordloomError('network', `${why}. ${advice}, and try again.`, { cause: error });
+      const code = offline ? 'offline' : 'not-downloaded';
+      return new WordloomError('network', `${why}. ${advice}, and try again.`, { cause: error, code, values: { url } });
     }
     const bytes = `${got} of ${this.#size ?? 'an unknown number of'} bytes`;
     const later = kept ? 'the download goes on where it stopped' : 'the download begins anew';
     const message = `${error.message}: ${bytes} have arrived. Check the connection and try again; ${later}.`;
-    return new WordloomError('network', message, { cause: error });
+    return new WordloomError('network', message, { cause: error, code: 'interrupted', values: { got } });
   }
 }
 
 export function wrongHash(name: string, where: string, found: string, expected: string, hash = 'SHA-256'): WordloomError {
   const what = `${name} is not the file that the manifest names: its ${hash} is ${found}, expected ${expected} (${where})`;
-  return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again, or check the manifest.`);
+  return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again, or check the manifest.`, {
+    code: 'wrong-file',
+    values: { name },
+  });
 }

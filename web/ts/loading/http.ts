@@ -93,7 +93,7 @@ export async function requestFile(url: string, request: FileRequest): Promise<An
     if (status === 408 || status === 425 || status === 429 || status >= 500) {
       throw new Interrupted(message, retryAfter(response.headers));
     }
-    throw new WordloomError('network', `${message}.`);
+    throw new WordloomError('network', `${message}.`, { code: 'bad-status', values: { host: new URL(url).host, status } });
   }
   if (signal.aborted) throw aborted();
   return answer(url, response, method, from);

@@ -93,7 +93,8 @@ async function ask(url: string, token: string | undefined, signal: AbortSignal):
       if (pause === undefined) {
         const later = error.retryAfter === undefined ? 'Try again later' : `Try again in ${Math.ceil(error.retryAfter / 1000)} s`;
         const advice = error.unreachable ? 'Check the connection' : later;
-        throw new WordloomError('network', `${error.message}. ${advice}.`, { cause: error });
+        const code = error.unreachable ? 'unreachable' : 'busy';
+        throw new WordloomError('network', `${error.message}. ${advice}.`, { cause: error, code, values: { host: new URL(url).host } });
       }
       await sleep(pause, signal);
     }
@@ -115,27 +116,34 @@ async function refusal(source: HubSource, response: Response, signal: AbortSigna
   const code = response.headers.get('X-Error-Code');
   const host = new URL(endpoint).host;
   if (code === 'RevisionNotFound') {
-    return new WordloomError('input', `${name} has no revision ${JSON.stringify(revision)} at ${host}: give a branch, a tag or a commit.`);
+    return new WordloomError('input', `${name} has no revision ${JSON.stringify(revision)} at ${host}: give a branch, a tag or a commit.`, {
+      code: 'no-revision',
+      values: { name, host },
+    });
   }
   if (code === 'GatedRepo') return gated(source);
   const { status } = response;
   // Without a token, the hub answers 401 for names that it does not have.
   if (status === 404 || status === 401 || status === 403) {
     if (token !== undefined && status !== 404) {
-      return new WordloomError('access', `${host} does not give ${name} with this token (status ${status}).`);
+      return new WordloomError('access', `${host} does not give ${name} with this token (status ${status}).`, { code: 'no-access', values: { name, host } });
     }
     const near = await nearest(source, signal);
     const hint = near.length > 0 ? ` Near: ${near.join(', ')}.` : '';
     const secret = token === undefined ? ', or it is private and needs `token`' : '';
-    return new WordloomError('input', `There is no model ${name} at ${host}${secret}.${hint}`);
+    const code = near.length > 0 ? 'no-model-near' : 'no-model';
+    return new WordloomError('input', `There is no model ${name} at ${host}${secret}.${hint}`, { code, values: { name, host, near: near.join(', ') } });
   }
-  return new WordloomError('network', `${host} answered with status ${status} when asked for ${name}.`);
+  return new WordloomError('network', `${host} answered with status ${status} when asked for ${name}.`, {
+    code: 'bad-status',
+    values: { host, status },
+  });
 }
 
 function gated({ endpoint, name, token }: HubSource): WordloomError {
   const terms = `${name} is gated: accept its terms at ${endpoint}/${name}`;
   const rest = token === undefined ? ', and give a token of your account as `token`.' : ' with the account of this token.';
-  return new WordloomError('access', terms + rest);
+  return new WordloomError('access', terms + rest, { code: 'gated', values: { name } });
 }
 
 /** Names that the hub finds for the last part of a name. */

@@ -153,5 +153,5 @@ export class ModelCache {
 
 function noRoom(what: string): WordloomError {
   const fix = 'Free space on the disk or in the settings of this site, or use cache: "preferred" to do without';
-  return new WordloomError('memory', `${what} ${fix}.`);
+  return new WordloomError('memory', `${what} ${fix}.`, { code: 'no-storage' });
 }

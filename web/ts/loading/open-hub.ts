@@ -76,5 +76,5 @@ function withStored(error: WordloomError, all: StoredFolder[]): WordloomError {
     return complete && origin?.from === 'hub' ? [hubText({ name: origin.name, revision: origin.revisions[0] ?? origin.commit })] : [];
   });
   const here = names.length > 0 ? `these models are here: ${names.join(', ')}` : 'no model of the hub is here';
-  return new WordloomError('network', `${error.message} Offline: ${here}.`, { cause: error });
+  return new WordloomError('network', `${error.message} Offline: ${here}.`, { cause: error, code: error.code, values: error.values });
 }

@@ -87,14 +87,20 @@ async function checkFamily({ address, families }: RemoteOptions, family: string 
   const known = await families();
   if (known.includes(family)) return;
   const what = `${address.label} is of the family ${JSON.stringify(family.slice(0, 64))}`;
-  throw new WordloomError('unsupported', `${what}, which Wordloom does not read. It reads ${known.join(', ')}.`);
+  throw new WordloomError('unsupported', `${what}, which Wordloom does not read. It reads ${known.join(', ')}.`, {
+    code: 'unknown-family',
+    values: { name: address.label, family: family.slice(0, 64) },
+  });
 }
 
 /** Refuses a repository without a tokenizer. Other folders may be for token ids. */
 function checkText({ address }: RemoteOptions, family: string | undefined, text: string[]): void {
   if (address.lists('config.json') === undefined || !WITH_TEXT.includes(String(family))) return;
   const other = address.lists('tokenizer.json') ? ' (it has tokenizer.json, which the browser build does not read)' : '';
-  throw new WordloomError('unsupported', `${address.label} has no ${text.join(', ')}${other}: without its tokenizer it takes no text.`);
+  throw new WordloomError('unsupported', `${address.label} has no ${text.join(', ')}${other}: without its tokenizer it takes no text.`, {
+    code: 'no-tokenizer',
+    values: { name: address.label },
+  });
 }
 
 /** The weights' files with their lengths, in the order of download. */

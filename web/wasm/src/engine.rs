@@ -502,9 +502,7 @@ impl Inner {
                             Ok(runner) if runner.transformer().device().gpu().is_none() => {
                                 let message = "the device was lost, and only the CPU is left; create another \
                                                translator to run on that";
-                                return Err(
-                                    Failure::Ours { kind: "device-lost", message: message.into() }.into_js()
-                                );
+                                return Err(Failure::of("device-lost", message, None).into_js());
                             }
                             Ok(runner) if state.runner.is_some() => state.runner = Some(Rc::new(runner)),
                             Ok(_) => return Err(destroyed().into_js()),
@@ -512,7 +510,7 @@ impl Inner {
                                 let reason = message_of(&failure.into_js());
                                 let message =
                                     format!("the device was lost and cannot be opened again: {reason}");
-                                return Err(Failure::Ours { kind: "device-lost", message }.into_js());
+                                return Err(Failure::of("device-lost", message, None).into_js());
                             }
                         }
                         Ok(JsValue::UNDEFINED)
@@ -525,7 +523,7 @@ impl Inner {
 }
 
 fn destroyed() -> Failure {
-    Failure::Ours { kind: "aborted", message: "the translator has been destroyed".into() }
+    Failure::of("aborted", "the translator has been destroyed", None)
 }
 
 fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {

@@ -1,6 +1,6 @@
 //! Errors for JavaScript: an `Error` with a `kind`.
 
-use js_sys::{Error, JsString, Reflect};
+use js_sys::{Error, JsString, Object, Reflect};
 use wasm_bindgen::prelude::*;
 use wordloom::heatmap::HeatmapError;
 use wordloom::model::SwitchError;
@@ -8,6 +8,7 @@ use wordloom::trace::{TraceError, TraceFileError};
 use wordloom::transformer::{ForwardError, GenerateError, MuteError, ScoreError};
 use wordloom::{GpuError, ModelError, TextError, TranslateError};
 
+use crate::codes::{self, Code};
 use crate::options::{js_name, js_names};
 
 /// The reason why a call failed.
@@ -16,21 +17,25 @@ pub enum Failure {
     /// An error that JavaScript threw, or the reason of a rejected promise. It is passed through.
     Js(JsValue),
     /// An error of the library.
-    Ours { kind: &'static str, message: String },
+    Ours { kind: &'static str, message: String, code: Option<Code> },
 }
 
 impl Failure {
+    pub fn of(kind: &'static str, message: impl Into<String>, code: Option<Code>) -> Self {
+        Self::Ours { kind, message: message.into(), code }
+    }
+
     pub fn input(message: impl Into<String>) -> Self {
-        Self::Ours { kind: "input", message: message.into() }
+        Self::of("input", message, None)
     }
 
     /// A request that this model does not support.
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::Ours { kind: "unsupported", message: message.into() }
+        Self::of("unsupported", message, None)
     }
 
     pub fn aborted() -> Self {
-        Self::Ours { kind: "aborted", message: "aborted".into() }
+        Self::of("aborted", "aborted", None)
     }
 
     /// Whether the device was lost, so that a new device may help.
@@ -46,7 +51,7 @@ impl Failure {
     pub fn into_js(self) -> JsValue {
         match self {
             Self::Js(error) => error,
-            Self::Ours { kind, message } => {
+            Self::Ours { kind, message, code } => {
                 // the library's messages name options of the command
                 let message = message
                     .replace("`--device cpu`", "the CPU (`device: \"cpu\"`)")
@@ -57,6 +62,14 @@ impl Failure {
                 let error = Error::new(&message);
                 // a plain object accepts every property
                 let _ = Reflect::set(&error, &"kind".into(), &kind.into());
+                if let Some(Code { name, values }) = code {
+                    let _ = Reflect::set(&error, &"code".into(), &name.into());
+                    let of_error = Object::new();
+                    for (name, value) in values {
+                        let _ = Reflect::set(&of_error, &name.into(), &value.into());
+                    }
+                    let _ = Reflect::set(&error, &"values".into(), &of_error);
+                }
                 error.into()
             }
         }
@@ -71,7 +84,8 @@ impl From<Failure> for JsValue {
 
 impl From<GpuError> for Failure {
     fn from(error: GpuError) -> Self {
-        Self::Ours { kind: error.kind(), message: error.to_string() }
+        let code = codes::of_gpu(&error);
+        Self::of(error.kind(), error.to_string(), code)
     }
 }
 
@@ -82,7 +96,10 @@ impl From<ModelError> for Failure {
             ModelError::InvalidValue { file, key, value, expected } if file == OPTIONS => {
                 Self::input(format!("the option {:?} is {value}; expected {expected}", js_name(key)))
             }
-            error => Self::input(error.to_string()),
+            error => {
+                let code = codes::of_model(&error);
+                Self::of("input", error.to_string(), code)
+            }
         }
     }
 }
@@ -101,9 +118,12 @@ impl From<GenerateError> for Failure {
                 Self::input(format!("the option {name:?} is {value}; allowed is {allowed}"))
             }
             GenerateError::Decode(error @ wordloom::decode::DecodeError::NotANumber { .. }) => {
-                Self::Ours { kind: "internal", message: error.to_string() }
+                Self::of("internal", error.to_string(), None)
             }
-            error => Self::input(error.to_string()),
+            error => {
+                let code = codes::of_generate(&error);
+                Self::of("input", error.to_string(), code)
+            }
         }
     }
 }
@@ -121,7 +141,10 @@ impl From<ForwardError> for Failure {
     fn from(error: ForwardError) -> Self {
         match error {
             ForwardError::Gpu(error) => error.into(),
-            error => Self::input(error.to_string()),
+            error => {
+                let code = codes::of_forward(&error);
+                Self::of("input", error.to_string(), code)
+            }
         }
     }
 }
@@ -173,7 +196,8 @@ impl From<TraceFileError> for Failure {
 
 impl From<TextError> for Failure {
     fn from(error: TextError) -> Self {
-        Self::input(error.to_string())
+        let code = codes::of_text(&error);
+        Self::of("input", error.to_string(), code)
     }
 }
 

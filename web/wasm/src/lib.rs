@@ -7,6 +7,7 @@
 
 mod abort;
 mod attention;
+mod codes;
 mod engine;
 mod explain;
 mod failure;

@@ -79,7 +79,7 @@ pub fn run(
     }
     let width = config.d_model;
     let (gamma, beta) = (vec![1.0; width], vec![0.0; width]);
-    let beta = (config.norm_kind == NormKind::Layer).then_some(&beta[..]);
+    let beta = (config.norm_kind != NormKind::Rms).then_some(&beta[..]);
     for rows in ROWS {
         let (x, residual, mut y) = (numbers(rows * width), numbers(rows * width), vec![0.0; rows * width]);
         let seconds =

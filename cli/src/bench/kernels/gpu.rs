@@ -142,7 +142,7 @@ impl Bench<'_> {
         let normalized = gpu.buffer("normalized", most_rows * stride(inputs))?;
         let y = gpu.buffer("y", most_rows * stride(outputs))?;
         let nothing = gpu.buffer("nothing", 4)?;
-        let (epsilon, centered) = (1e-5, self.config.norm_kind == NormKind::Layer);
+        let (epsilon, centered) = (1e-5, self.config.norm_kind != NormKind::Rms);
         for rows in ROWS {
             let linear = linear_shape(rows, inputs, outputs, precision);
             let about = Shape::normalized_linear(layer, rows, inputs, outputs, precision);
@@ -310,7 +310,7 @@ impl Bench<'_> {
         let [gamma, beta] = ["gamma", "beta"].map(|label| gpu.upload(label, &numbers(stride(width))));
         let (x, residual, gamma, beta) = (x?, residual?, gamma?, beta?);
         let y = gpu.buffer("y", most * stride(width))?;
-        let centered = self.config.norm_kind == NormKind::Layer;
+        let centered = self.config.norm_kind != NormKind::Rms;
         for rows in ROWS {
             let shape = LayerNormShape { rows, width, epsilon: 1e-5, residual: true, centered };
             let about = Shape::norm(rows, width);

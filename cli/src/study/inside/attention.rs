@@ -86,6 +86,10 @@ impl Attention {
     /// `None` if the model has no such attention.
     pub fn new(model: &Model, kind: AttentionKind, layer: usize) -> Result<Option<Self>, CliError> {
         let config = model.config();
+        if config.norm_kind == NormKind::Batch {
+            let problem = "has batch norms; studies of attention read models with layer norms or RMS norms";
+            return Err(CliError::Input(format!("{} {problem}", model.label())));
+        }
         let Some(weights) = model.attention_weights(kind, layer)? else { return Ok(None) };
         let AttentionWeights { heads, d_k, d_v, queries, keys, values, output, norm_scale, norm_shift } =
             &weights;

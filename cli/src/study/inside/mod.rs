@@ -1,4 +1,5 @@
-//! Studies that look inside a model: claims about attention, tried on the weights and the sentences of the user.
+//! Studies of a model of the user: claims about attention, tried on its weights and on sentences; and [`layer_norm`], which trains
+//! parts of it further.
 
 mod attention;
 mod collapse;
@@ -6,6 +7,7 @@ mod content;
 mod explanation;
 mod findings;
 mod gold;
+pub mod layer_norm;
 mod log;
 mod numeric;
 mod order;
@@ -17,6 +19,7 @@ mod scale;
 mod spectrum;
 mod subject;
 mod symmetry;
+mod tuning;
 mod words;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
-//! `wordloom study table3`: the rows of the paper's table 3 in small, for equal target tokens and several seeds.
+//! `wordloom study table3` and `norms`: rows of miniatures for equal target tokens and several seeds. Table 3 of the paper; batch norm
+//! against layer norm.
 
 mod pages;
+mod plan;
 mod results;
 mod rows;
 
@@ -22,24 +24,18 @@ use crate::setup::{count, open_device};
 use crate::train::PrecisionName;
 use crate::train::text::duration;
 use crate::{CliError, interrupt, notice};
+pub use plan::{NORMS, TABLE_3};
+
+use plan::Plan;
 use results::Results;
 use rows::Row;
 
-const NAME: &str = "table3";
 /// Seeds have Student's factors up to this number.
 const MOST_SEEDS: u64 = 10;
 /// Units of the bar.
 const UNITS: f64 = 1000.0;
 
 #[derive(clap::Args)]
-#[command(after_help = "\
-Rows: base heads-1 heads-4 heads-16 key-width-4 key-width-8 layers-1 layers-2
-layers-4 d-model-64 d-model-256 d-ff-256 d-ff-1024 dropout-0 dropout-0.2
-smoothing-0 smoothing-0.2 learned-positions post-norm-no-warmup pre-norm
-pre-norm-no-warmup. The rows that they are compared with are always trained.
-
-DIR gets runs.jsonl, and table3.html, .md, .csv and .json, which grow with every
-run. The same command goes on after Ctrl-C or a kill.")]
 pub struct Arguments {
     /// Lines SOURCE TAB TARGET, or two files; or gzip
     #[arg(long, value_name = "FILE", required = true, num_args = 1..=2)]
@@ -50,9 +46,9 @@ pub struct Arguments {
     /// Ignore columns after the second
     #[arg(long)]
     ignore_columns: bool,
-    /// Folder of the log and the pages
-    #[arg(short, long, value_name = "DIR", default_value = "table3")]
-    out: PathBuf,
+    /// Folder of the pages [default: the study's name]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Runs of each row, with seeds 1 to N
     #[arg(long, value_name = "N", default_value = "3")]
     seeds: u64,
@@ -79,15 +75,17 @@ pub struct Arguments {
     device: DeviceChoice,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub fn run(plan: &'static Plan, arguments: &Arguments) -> Result<(), CliError> {
     let cancel = interrupt::handler();
-    let rows = check(arguments)?;
+    let rows = check(plan, arguments)?;
+    let out = arguments.out.clone().unwrap_or_else(|| plan.name.into());
     let corpus = corpus(arguments)?;
-    fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, error))?;
+    fs::create_dir_all(&out).map_err(|error| cannot_write(&out, error))?;
     let settings = settings(arguments, &corpus);
-    let miniatures = rows::rows().iter().map(|row| (row.name.to_owned(), row.miniature)).collect();
-    let runs = Runs::open(&arguments.out.join(LOG), (NAME, &settings), &miniatures)?;
-    let mut study = Study { arguments, rows, runs, notes: corpus.notes.clone(), fresh: Vec::new() };
+    let miniatures = (plan.rows)().iter().map(|row| (row.name.to_owned(), row.miniature)).collect();
+    let runs = Runs::open(&out.join(LOG), (plan.name, &settings), &miniatures)?;
+    let mut study =
+        Study { plan, arguments, out, rows, runs, notes: corpus.notes.clone(), fresh: Vec::new() };
     let missing = study.missing();
     notice(&format!("{} of {} runs are finished", study.total() - missing.len(), study.total()));
     if !missing.is_empty() {
@@ -95,12 +93,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         interrupt::working(|| missing.iter().try_for_each(|next| study.train(&workshop, next)))?;
     }
     study.write()?;
-    notice(&format!("{}: the report", arguments.out.join("table3.html").display()));
+    notice(&format!("{}: the report", study.out.join(format!("{}.html", plan.name)).display()));
     Ok(())
 }
 
 /// Checks the options before anything is read. Returns the rows.
-fn check(arguments: &Arguments) -> Result<Vec<Row>, CliError> {
+fn check(plan: &Plan, arguments: &Arguments) -> Result<Vec<Row>, CliError> {
     let usage = |problem: String| Err(CliError::Usage(problem));
     if !(1..=MOST_SEEDS).contains(&arguments.seeds) {
         return usage(format!("--seeds is {}; it must be 1 to {MOST_SEEDS}", arguments.seeds));
@@ -111,7 +109,7 @@ fn check(arguments: &Arguments) -> Result<Vec<Row>, CliError> {
     if !(arguments.learning_rate.is_finite() && arguments.learning_rate > 0.0) {
         return usage(format!("--learning-rate is {}; it must be a number above 0", arguments.learning_rate));
     }
-    match rows::chosen(&arguments.rows) {
+    match rows::chosen((plan.rows)(), &arguments.rows) {
         Ok(rows) => Ok(rows),
         Err(unknown) => usage(format!("--rows: there is no row {unknown:?}; see --help for all names")),
     }
@@ -140,7 +138,9 @@ fn settings(arguments: &Arguments, corpus: &Corpus) -> Settings {
 }
 
 struct Study<'a> {
+    plan: &'static Plan,
     arguments: &'a Arguments,
+    out: PathBuf,
     rows: Vec<Row>,
     runs: Runs,
     /// Lines about the data.
@@ -229,7 +229,7 @@ impl Study<'_> {
 
     fn write(&self) -> Result<(), CliError> {
         let results = Results::of(&self.rows, &self.runs.finished, self.arguments.seeds);
-        pages::write(&self.arguments.out, &results, (&self.numbers(), &self.notes))
+        pages::write(&self.out, self.plan, &results, (&self.numbers(), &self.notes))
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use wordloom::precision::Products;
 use wordloom::train::write::write_files;
 
+use super::plan::Plan;
 use super::results::{LEAST_BLEU, MARGINS, METRICS, Metric, Results, RowResult};
 use super::rows::PAPER_MARGINS;
 use crate::CliError;
@@ -20,42 +21,44 @@ use crate::train::text::{duration, grouped, typed};
 const DIGITS: [usize; 2] = [3, 1];
 
 /// Writes all pages; none of them is half of one.
-pub fn write(out: &Path, results: &Results, about: (&Numbers, &[String])) -> Result<(), CliError> {
-    let report = report(results, about);
+pub fn write(
+    out: &Path,
+    plan: &Plan,
+    results: &Results,
+    about: (&Numbers, &[String]),
+) -> Result<(), CliError> {
+    let report = report(plan, results, about);
     let json = json!({ "rows": results.rows, "runs": results.runs, "command": report.command });
     let files = [
-        ("table3.html", report.html()),
-        ("table3.md", report.markdown()),
-        ("table3.csv", csv(results)),
-        ("table3.json", format!("{json:#}\n")),
-    ];
-    Ok(write_files(out, files.iter().map(|(name, content)| (*name, content.as_bytes())))?)
+        ("html", report.html()),
+        ("md", report.markdown()),
+        ("csv", csv(results)),
+        ("json", format!("{json:#}\n")),
+    ]
+    .map(|(ending, content)| (format!("{}.{ending}", plan.name), content));
+    Ok(write_files(out, files.iter().map(|(name, content)| (&**name, content.as_bytes())))?)
 }
 
-fn report(results: &Results, (numbers, notes): (&Numbers, &[String])) -> Report {
+fn report(plan: &Plan, results: &Results, (numbers, notes): (&Numbers, &[String])) -> Report {
     let (done, wanted) = (results.runs.len(), results.wanted());
     let state = match done == wanted {
         true => format!("{done} runs"),
         false => format!("{done} of {wanted} runs; not finished"),
     };
-    let data = notes.iter().cloned().chain([
-        "runs.jsonl: a line for every run. table3.csv: the runs. table3.json: runs, differences, verdicts."
-            .to_owned(),
-    ]);
+    let data = notes.iter().cloned().chain([format!(
+        "runs.jsonl: a line for every run. {0}.csv: the runs. {0}.json: runs, differences, verdicts.",
+        plan.name
+    )]);
     Report {
-        title: "Table 3 in small".to_owned(),
+        title: plan.title.to_owned(),
         state,
-        claim: "What heads, key width, size, dropout, label smoothing and positions are worth to the Transformer; \
-                and where it needs its warm-up."
-            .to_owned(),
-        source: "Vaswani et al. 2017, “Attention Is All You Need”, section 6.2 and table 3; Xiong et al. 2020, \
-                 “On Layer Normalization in the Transformer Architecture”"
-            .to_owned(),
+        claim: plan.claim.to_owned(),
+        source: plan.source.to_owned(),
         method: method(results, numbers),
         facts: facts(results),
         figures: [0, 1].map(|metric| figure(results, metric)).into(),
         table: table(results),
-        against: against(),
+        against: plan.against.iter().map(|&line| line.to_owned()).collect(),
         data: data.collect(),
         command: typed(std::iter::once("wordloom".to_owned()).chain(std::env::args().skip(1))),
     }
@@ -86,6 +89,14 @@ fn facts(results: &Results) -> Vec<[String; 3]> {
 fn method(results: &Results, numbers: &Numbers) -> Vec<String> {
     let [loss, bleu] = MARGINS;
     let [paper_loss, paper_bleu] = PAPER_MARGINS;
+    let has_numbers = results.rows.iter().any(|row| row.metrics.iter().any(|metric| metric.paper.is_some()));
+    let predictions = match has_numbers {
+        true => format!(
+            "Predictions are the signs of the paper's differences from its base: ln perplexity (below {paper_loss} is none), and BLEU \
+             (below {paper_bleu} is none)."
+        ),
+        false => "Predictions are the directions that the text gives; it has no such models.".to_owned(),
+    };
     vec![
         format!(
             "The base has d_model 128, d_ff 512, 8 heads, 3 + 3 layers: a quarter of the paper's widths, half of its layers. \
@@ -111,30 +122,13 @@ fn method(results: &Results, numbers: &Numbers) -> Vec<String> {
         "Dev loss: nats per target token of the whole dev set, without label smoothing. BLEU: the engine's greedy search on the \
          whole dev set. Last weights, no averaging."
             .to_owned(),
-        format!(
-            "Predictions are the signs of the paper's differences from its base: ln perplexity (below {paper_loss} is none), and BLEU \
-             (below {paper_bleu} is none)."
-        ),
+        predictions,
         format!(
             "Seen: the interval of 95 % of the differences (Student) lies on the predicted side of 0; for “same”, within ±{loss} nats \
              or ±{bleu} BLEU. Not seen: it lies on the other side, or, if a difference was predicted, within these margins. All else \
              is not decidable, nor is BLEU below {LEAST_BLEU} on both sides."
         ),
     ]
-}
-
-fn against() -> Vec<String> {
-    [
-        "A model of two million parameters that sees some thousand short batches is far from convergence; the paper's models took \
-         100,000 steps of 25,000 tokens. Over-fitting, which dropout and label smoothing are for, hardly begins.",
-        "The data are short sentences of everyday language. The paper's are of newspapers and of parliament.",
-        "One learning rate serves all rows. Each could have a better one of its own.",
-        "Few seeds: intervals are wide. Of twenty verdicts one is wrong by chance.",
-        "BLEU is of greedy search; the paper's is of four beams and averaged checkpoints.",
-        "Learned positions begin with small random numbers, sinusoids with full size.",
-    ]
-    .map(str::to_owned)
-    .into()
 }
 
 fn table(results: &Results) -> Table {

@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn rows_are_compared_seed_by_seed() {
-        let rows = rows::chosen(&["heads-1".into(), "post-norm-no-warmup".into()]).unwrap();
+        let rows = rows::chosen(rows::table_3(), &["heads-1".into(), "post-norm-no-warmup".into()]).unwrap();
         let mut runs = Vec::new();
         for (seed, noise) in [(1, 0.0), (2, 0.5), (3, -0.5)] {
             runs.push(run("base", seed, Some([3.0 + noise, 10.0 - noise])));

@@ -84,6 +84,9 @@ const POST: Claim = ("With the paper's norm after each sum, the warm-up is essen
 const PRE: Claim = ("Norms before the sublayers give results comparable to the original's.", XIONG);
 const PRE_FREE: Claim = ("With norms before the sublayers, the warm-up can be left out.", XIONG);
 
+const BATCH: Claim =
+    ("Batch norm in place of layer norm costs quality in translation.", "Shen et al. 2020, abstract");
+
 /// A row of table 3 with the paper's perplexity and BLEU.
 fn row(
     name: &'static str,
@@ -95,10 +98,32 @@ fn row(
     Row { name, changed, miniature, reference: BASE, claim, source, evidence: Evidence::Table(numbers) }
 }
 
-/// All rows, in the order of the paper's table.
-pub fn rows() -> Vec<Row> {
+/// Rows of the paper's table 3, in its order.
+pub fn table_3() -> Vec<Row> {
     let base = row(BASE, "", M, ("", "Table 3, base"), PAPER_BASE);
-    [vec![base], attention(), sizes(), regularization(), norms()].concat()
+    [vec![base], attention(), sizes(), regularization(), places_of_norms()].concat()
+}
+
+/// Rows with layer norm, and with batch norm in its place.
+pub fn norms() -> Vec<Row> {
+    use Direction::{Higher, Lower, Same};
+    let row = |name, changed, reference, miniature, (claim, source): Claim, directions| Row {
+        name,
+        changed,
+        miniature,
+        reference,
+        claim,
+        source,
+        evidence: Evidence::Text(directions),
+    };
+    let batch = |miniature| Miniature { batch_norm: true, ..miniature };
+    let (pre, worse) = (Miniature { pre_norm: true, ..M }, [Higher, Lower]);
+    vec![
+        row(BASE, "layer norm after each sum", BASE, M, ("", "Vaswani et al. 2017"), [Same; 2]),
+        row("batch-norm", "batch norm after each sum", BASE, batch(M), BATCH, worse),
+        row("pre-norm", "layer norm before the sublayers", BASE, pre, PRE, [Same; 2]),
+        row("pre-norm-batch-norm", "batch norm before the sublayers", "pre-norm", batch(pre), BATCH, worse),
+    ]
 }
 
 fn attention() -> Vec<Row> {
@@ -148,7 +173,7 @@ fn regularization() -> Vec<Row> {
 }
 
 /// Rows of the survey literature, beside the paper's own post-norm with warm-up.
-fn norms() -> Vec<Row> {
+fn places_of_norms() -> Vec<Row> {
     use Direction::{Higher, Lower, Same};
     let row = |(name, changed): (&'static str, &'static str),
                miniature,
@@ -169,8 +194,7 @@ fn norms() -> Vec<Row> {
 /// Rows by name, in the table's order, with the rows that they are compared with.
 ///
 /// Returns the unknown name if there is one. No names: all rows.
-pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
-    let all = rows();
+pub fn chosen(all: Vec<Row>, names: &[String]) -> Result<Vec<Row>, String> {
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|row| row.name != **name)) {
         return Err(unknown.clone());
     }
@@ -188,7 +212,7 @@ mod tests {
     #[test]
     fn predictions_are_the_signs_of_the_table() {
         use Direction::{Higher, Lower, Same};
-        let of = |name: &str| rows().iter().find(|row| row.name == name).unwrap().predicted();
+        let of = |name: &str| table_3().iter().find(|row| row.name == name).unwrap().predicted();
         assert_eq!(of(BASE), [Same, Same]);
         assert_eq!(of("heads-1"), [Higher, Lower]);
         assert_eq!(of("heads-16"), [Same, Same]);
@@ -203,17 +227,22 @@ mod tests {
     fn rows_come_with_those_that_they_are_compared_with() {
         let names = |wanted: &[&str]| {
             let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
-            chosen(&wanted).map(|rows| rows.iter().map(|row| row.name).collect::<Vec<_>>())
+            chosen(table_3(), &wanted).map(|rows| rows.iter().map(|row| row.name).collect::<Vec<_>>())
         };
         assert_eq!(names(&["heads-4"]).unwrap(), [BASE, "heads-4"]);
         assert_eq!(names(&["pre-norm-no-warmup"]).unwrap(), [BASE, "pre-norm", "pre-norm-no-warmup"]);
         assert_eq!(names(&["heads-3"]).unwrap_err(), "heads-3");
-        assert_eq!(names(&[]).unwrap().len(), rows().len());
+        let batch = chosen(norms(), &["pre-norm-batch-norm".to_owned()]).unwrap();
+        assert_eq!(
+            batch.iter().map(|row| row.name).collect::<Vec<_>>(),
+            [BASE, "pre-norm", "pre-norm-batch-norm"]
+        );
+        assert_eq!(names(&[]).unwrap().len(), table_3().len());
     }
 
     #[test]
     fn heads_are_of_equal_cost() {
-        for row in rows().iter().filter(|row| row.name.starts_with("heads")) {
+        for row in table_3().iter().filter(|row| row.name.starts_with("heads")) {
             let Miniature { heads, d_k, d_v, d_model, .. } = row.miniature;
             assert_eq!((heads * d_k, heads * d_v), (d_model, d_model), "{}", row.name);
         }

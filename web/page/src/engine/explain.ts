@@ -6,7 +6,7 @@ import type { DeviceChoice } from '../settings.ts';
 import { sentence } from '../words.ts';
 import { modelName } from './source.ts';
 import type { ModelChoice } from './source.ts';
-import { t, told } from '../texts/texts.ts';
+import { problem, t, told } from '../texts/texts.ts';
 
 type Load = (choice: ModelChoice, device: DeviceChoice) => Promise<void>;
 
@@ -22,6 +22,10 @@ export function isAbort(error: unknown): boolean {
 
 /** The notice for a model that could not be loaded. `load` is for its buttons. */
 export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceChoice, load: Load): Notice {
+  return { ...originalOf(error), ...noticeOfLoad(error, choice, device, load) };
+}
+
+function noticeOfLoad(error: unknown, choice: ModelChoice, device: DeviceChoice, load: Load): Notice {
   const kind = kindOf(error);
   const again: Action = { label: 'Try again', run: () => void load(choice, device) };
   const onCpu: Action = { label: 'Run on the CPU', run: () => void load(choice, 'cpu') };
@@ -61,7 +65,7 @@ export function explainLoad(error: unknown, choice: ModelChoice, device: DeviceC
       return { about, tone, title, advice: 'This page takes no token. A program of your own can: see the README of the npm package.', actions: others };
     case 'unsupported':
       // the model is at fault, not the browser
-      if (!/WebGPU|WebAssembly/.test(title)) return { about, tone, title, actions: others };
+      if (!/WebGPU|WebAssembly/.test(englishOf(error))) return { about, tone, title, actions: others };
       return device === 'gpu'
         ? { about, tone, title, advice: 'The CPU translates without WebGPU.', actions: [onCpu, again] }
         : {
@@ -143,6 +147,10 @@ export function explainWork(
   retry: Action,
   reload: Action,
 ): Notice {
+  return { ...originalOf(error), ...noticeOfWork(error, about, retry, reload) };
+}
+
+function noticeOfWork(error: unknown, about: keyof typeof FAILED, retry: Action, reload: Action): Notice {
   const kind = kindOf(error);
   const title = `${told(FAILED[about])} ${messageOf(error)}`;
   const tone = 'error';
@@ -170,6 +178,17 @@ export function explainWork(
   }
 }
 
+/** The error in the page's language. */
 export function messageOf(error: unknown): string {
+  return problem(error, kindOf(error), englishOf(error));
+}
+
+function englishOf(error: unknown): string {
   return sentence(error instanceof Error ? error.message : String(error));
+}
+
+/** The engine's own words, if the page shows others. */
+function originalOf(error: unknown): { original?: string } {
+  const english = englishOf(error);
+  return messageOf(error).includes(english) ? {} : { original: english };
 }

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { describeHubModel, readModelList, removeStoredModel, storedModels } from 'wordloom';
 import type { Languages, ListedModel, ModelList, StoredModel } from 'wordloom';
 
-import { kindOf } from '../engine/explain.ts';
+import { kindOf, messageOf } from '../engine/explain.ts';
 import { plainTag } from '../engine/languages.ts';
 import { forget, residents, running } from '../engine/load.ts';
 import { builtIn, choiceKey, languages as languagesOf, modelName } from '../engine/source.ts';
@@ -90,7 +90,7 @@ export async function remove(offer: Offer): Promise<void> {
     await removeStoredModel(offer.stored);
     lookedUp.value = lookedUp.peek().filter(({ key }) => key !== offer.key);
   } catch (error) {
-    notify({ about: 'load', tone: 'error', title: error instanceof Error ? error.message : String(error) });
+    notify({ about: 'load', tone: 'error', title: messageOf(error) });
   }
   await readStored();
 }

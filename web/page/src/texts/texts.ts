@@ -10,7 +10,7 @@ import koreanFile from './korean.json?url';
 import { language } from './language.ts';
 import type { Language } from './language.ts';
 
-export type Text = keyof typeof korean;
+export type Text = Exclude<keyof typeof korean, `error ${string}`>;
 
 const KEY = 'wordloom-language';
 /** The texts of the current language; `null` means English. */
@@ -63,6 +63,23 @@ export function tx(text: Text, values: Readonly<Record<string, ComponentChildren
   return told(text)
     .split(/(\{\w+\})/)
     .map((part) => (part.startsWith('{') && part.endsWith('}') ? (values[part.slice(1, -1)] ?? part) : part));
+}
+
+/**
+ * An error of the engine in the current language: by its code, with its values; else by its kind, with the message in English. The
+ * catalogue has them as `error CODE` and `error of KIND`.
+ */
+export function problem(error: unknown, kind: string, english: string): string {
+  const texts = catalogue.value;
+  if (texts === null) return english;
+  const { code, values = {} } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: unknown;
+    values?: Readonly<Record<string, string | number>>;
+  };
+  const known = texts[`error ${String(code)}`];
+  if (known !== undefined) return known.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  const general = texts[`error of ${kind}`];
+  return general === undefined ? english : `${general} (${english})`;
 }
 
 /** A text of the engine, which may be one that this catalogue does not know. */

@@ -4,6 +4,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { hubName } from 'wordloom';
 
+import { messageOf } from '../engine/explain.ts';
 import { languageName, ownName } from '../engine/languages.ts';
 import { cancelLoad, loading, progress, running } from '../engine/load.ts';
 import { megabytes } from '../engine/progress.ts';
@@ -292,7 +293,7 @@ function NamedModel({ words, close }: { words: string; close: (refocus: boolean)
       (error: unknown) => {
         if (own.signal.aborted) return;
         setAsking(null);
-        notify({ about: 'load', tone: 'error', title: error instanceof Error ? error.message : String(error) });
+        notify({ about: 'load', tone: 'error', title: messageOf(error) });
       },
     );
   };

@@ -15,6 +15,12 @@ export function Notices() {
           <div class="notice__words">
             <p>{told(notice.title)}</p>
             {notice.advice !== undefined && <p class="quiet">{told(notice.advice)}</p>}
+            {notice.original !== undefined && (
+              <details class="quiet">
+                <summary>{t('The message in English')}</summary>
+                <span lang="en">{notice.original}</span>
+              </details>
+            )}
           </div>
           {notice.actions !== undefined && notice.actions.length > 0 && (
             <div class="notice__actions">
