@@ -137,8 +137,10 @@ fn searches_side_by_side_find_what_one_search_finds() {
         }
         let cancel = Cancel::default();
         cancel.cancel();
-        let options = GenerateOptions::default().cancel(&cancel);
-        let stopped = pool.install(|| pollster::block_on(host.generate(&asked, options)));
+        let stopped = pool.install(|| {
+            let options = GenerateOptions::default().cancel(&cancel);
+            pollster::block_on(host.generate(&asked, options))
+        });
         assert!(matches!(stopped, Err(GenerateError::Cancelled)), "{stopped:?}");
     }
 }

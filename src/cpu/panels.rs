@@ -248,11 +248,14 @@ impl Tile<'_> {
     }
 
     /// The panel in parts of `VECTORS` vectors.
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "compilers keep iterators out of the function with the vectors"
+    )]
     #[inline(always)]
     fn parts<S: Simd, const ROWS: usize, const VECTORS: usize>(&self, simd: S, y: &mut [&mut [f32]]) {
         let lanes = VECTORS * S::F32_LANES;
         let mut x = [&[][..]; ROWS];
-        // loops, here and below: compilers keep closures and iterators out of the function with the vectors
         for row in 0..ROWS {
             x[row] = &self.x[row * self.inputs + self.inner.start..row * self.inputs + self.inner.end];
         }
@@ -268,6 +271,7 @@ impl Tile<'_> {
 }
 
 /// Sums of products, for the columns of a panel from `start` on.
+#[expect(clippy::manual_memcpy, reason = "compilers keep a call of it out of the function with the vectors")]
 #[inline(always)]
 fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
     simd: S,

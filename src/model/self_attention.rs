@@ -397,7 +397,7 @@ impl SelfAttentionChoice {
             .iter()
             .enumerate()
             .map(|(layer, own)| match chosen(Some(layer)).or_else(|| chosen(None)) {
-                Some(kind) => kind.as_learned_by(own),
+                Some(kind) => kind.learned_if_own(own),
                 None => own.clone(),
             })
             .collect();
@@ -447,7 +447,7 @@ impl SelfAttentionKind {
     }
 
     /// The kind in a layer whose own one is `own`: with its learned projections, if they have so many rows.
-    fn as_learned_by(self, own: &Self) -> Self {
+    fn learned_if_own(self, own: &Self) -> Self {
         match (&self, own) {
             (Self::Linformer { rank, .. }, Self::Linformer { rank: learned, .. }) if rank == learned => {
                 own.clone()

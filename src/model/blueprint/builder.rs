@@ -129,7 +129,7 @@ impl<'a> Builder<'a> {
         let names = RUNNING.map(|name| format!("{place}.{name}"));
         let pieces = [self.vector_piece(&names[0], d_model)?, self.vector_piece(&names[1], d_model)?];
         self.sources.push(Source::Tensors(pieces.into()));
-        Ok(self.table.vector(&format!("{place}.running_statistics"), 2 * d_model))
+        Ok(self.table.vector(format!("{place}.running_statistics"), 2 * d_model))
     }
 
     fn linear(&mut self, place: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
