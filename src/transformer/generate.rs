@@ -62,7 +62,6 @@ impl Transformer {
         let mut results = vec![Generation::default(); requests.len()];
         let (mut waiting, mut attempts) = (order.clone(), Attempts::default());
         let all = *left;
-        #[cfg(not(target_arch = "wasm32"))]
         if keep.is_nothing() && !steps {
             waiting = self.search_on_cores(requests, waiting, &mut results, watcher.lend(), &cancel).await?;
         }
@@ -119,6 +118,19 @@ impl Transformer {
             }
         }
         Ok(results)
+    }
+
+    /// A browser has one core.
+    #[cfg(target_arch = "wasm32")]
+    async fn search_on_cores(
+        &self,
+        _: &[GenerateRequest],
+        waiting: Vec<usize>,
+        _: &mut [Generation],
+        _: Watcher<'_>,
+        _: &Cancel,
+    ) -> Result<Vec<usize>, GenerateError> {
+        Ok(waiting)
     }
 
     /// Searches on the CPU for requests that are enough for several searches. Returns those that are left.

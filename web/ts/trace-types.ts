@@ -10,6 +10,8 @@ export interface TraceInput extends CallOptions {
   kinds?: readonly AttentionKind[];
   /** Limit in bytes for the weights of all sentences; `leftOut` lists the rest. Default 256 MiB. */
   memory?: number;
+  /** Names of taps to store, such as `encoder.0.self.scores`; `*` stands for any characters. They count as memory. */
+  taps?: readonly string[];
   /** Number of most probable tokens to store at each position. Default 0, because it takes time. */
   alternatives?: number;
   /** The language that the sentences were translated from. */

@@ -44,6 +44,7 @@ impl Input {
         let kinds: Option<Vec<AttentionKind>> =
             take(&mut input, "kinds", "a list of \"encoder\", \"decoder\" and \"cross\"")?;
         let memory: Option<u64> = take(&mut input, "memory", "a number of bytes")?;
+        let taps: Option<Vec<String>> = take(&mut input, "taps", "a list of names of taps")?;
         let alternatives: Option<usize> = take(&mut input, "alternatives", "a number of tokens")?;
         let mut language = |name| take(&mut input, name, "a language code");
         let (source_language, target_language) = (language("sourceLanguage")?, language("targetLanguage")?);
@@ -59,6 +60,7 @@ impl Input {
                 alternatives,
                 search: false,
                 depth: false,
+                taps: taps.unwrap_or_default(),
             },
         })
     }
@@ -66,7 +68,7 @@ impl Input {
     /// The stored attention of all sentences; `None` if any is missing.
     fn remembered(&self, all: &[Remembered]) -> Option<Vec<KeptAttention>> {
         let default = KeepAttention::default();
-        if self.trace.scores || self.trace.keep_attention() != default {
+        if self.trace.scores || !self.trace.taps.is_empty() || self.trace.keep_attention() != default {
             return None;
         }
         let of_pair = |pair: &Pair| {
