@@ -1,17 +1,13 @@
 //! Products of a few rows of x with all rows of a weight. Each weight is read once, in place.
 
-use std::cell::Cell;
-use std::marker::PhantomData;
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use smallvec::SmallVec;
 
 use super::bytes;
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::Budget;
-use super::vector;
-use super::weights::StoredValue;
 
 /// Rows and outputs of a product: rows of x as `X`, weights stored as `W`.
 pub(super) struct Piece<'a, X, W> {
@@ -70,23 +66,18 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
     }
 
     #[inline(always)]
-    fn multiply<M: Multiplier<X = X, W = W>>(mut self, multiplier: M) {
-        // kept by each thread, so that a step of decoding allocates nothing
-        thread_local!(static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) });
-        let mut scratch = SCRATCH.take();
-        scratch.resize(M::WIDENED_ROWS * self.inputs, 0.0);
+    pub fn multiply<M: Multiplier<X = X, W = W>>(mut self, multiplier: M) {
         for first in (0..self.y.len()).step_by(NEAR_ROWS) {
             let rows = first..self.y.len().min(first + NEAR_ROWS);
             // as many sums as registers: 32 with AVX-512, 16 with AVX2 and WebAssembly
             if rows.len() == 1 {
-                self.sweep::<M, ALONE>(multiplier, rows, &mut scratch);
+                self.sweep::<M, ALONE>(multiplier, rows);
             } else if M::MANY_REGISTERS {
-                self.sweep::<M, 4>(multiplier, rows, &mut scratch);
+                self.sweep::<M, 4>(multiplier, rows);
             } else {
-                self.sweep::<M, 3>(multiplier, rows, &mut scratch);
+                self.sweep::<M, 3>(multiplier, rows);
             }
         }
-        SCRATCH.set(scratch);
     }
 
     /// Computes all outputs of rows, `OUTPUTS` side by side.
@@ -95,15 +86,14 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         &mut self,
         multiplier: M,
         rows: Range<usize>,
-        scratch: &mut [f32],
     ) {
         let outputs = self.y[rows.start].len();
         let rest = outputs - outputs % OUTPUTS;
         for output in (0..rest).step_by(OUTPUTS) {
-            self.column::<M, OUTPUTS>(multiplier, rows.clone(), output, scratch);
+            self.column::<M, OUTPUTS>(multiplier, rows.clone(), output);
         }
         for output in rest..outputs {
-            self.column::<M, 1>(multiplier, rows.clone(), output, scratch);
+            self.column::<M, 1>(multiplier, rows.clone(), output);
         }
     }
 
@@ -114,18 +104,12 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         multiplier: M,
         rows: Range<usize>,
         output: usize,
-        scratch: &mut [f32],
     ) {
         let inputs = self.inputs;
         let first = self.output + output;
-        // a loop: compilers keep closures out of the function with the widest vectors
-        for (i, scratch) in scratch.chunks_exact_mut(inputs).take(OUTPUTS).enumerate() {
-            M::widen(&self.weight[(first + i) * inputs..][..inputs], scratch);
-        }
         let mut weights = [&[][..]; OUTPUTS];
         for (i, weights) in weights.iter_mut().enumerate() {
-            let stored = &self.weight[(first + i) * inputs..][..inputs];
-            *weights = M::factors(stored, scratch.get(i * inputs..(i + 1) * inputs).unwrap_or_default());
+            *weights = &self.weight[(first + i) * inputs..][..inputs];
         }
         if OUTPUTS == ALONE {
             return self.block::<M, 1, OUTPUTS>(multiplier, rows.start, output, weights);
@@ -147,7 +131,7 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
         multiplier: M,
         row: usize,
         output: usize,
-        weights: [&[M::Factor]; OUTPUTS],
+        weights: [&[M::W]; OUTPUTS],
     ) {
         let mut x = [&[][..]; ROWS];
         for (i, x) in x.iter_mut().enumerate() {
@@ -164,57 +148,14 @@ impl<'a, X: Sync, W: Sync> Piece<'a, X, W> {
 pub(super) trait Multiplier: Copy {
     type X;
     type W;
-    /// Type of a weight in a multiplication.
-    type Factor;
-    /// Rows of weights that are widened side by side.
-    const WIDENED_ROWS: usize;
-
     /// Whether there are 32 vector registers.
     const MANY_REGISTERS: bool;
 
-    fn widen(stored: &[Self::W], widened: &mut [f32]);
-    fn factors<'v>(stored: &'v [Self::W], widened: &'v [f32]) -> &'v [Self::Factor];
     fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
         self,
         x: [&[Self::X]; ROWS],
-        w: [&[Self::Factor]; OUTPUTS],
+        w: [&[Self::W]; OUTPUTS],
     ) -> [[f32; OUTPUTS]; ROWS];
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Floats<S, W>(S, PhantomData<W>);
-
-impl<S, W> Floats<S, W> {
-    pub fn new(simd: S) -> Self {
-        Self(simd, PhantomData)
-    }
-}
-
-impl<S: Simd, W: StoredValue> Multiplier for Floats<S, W> {
-    type X = f32;
-    type W = W;
-    type Factor = f32;
-    const WIDENED_ROWS: usize = W::SCRATCH_ROWS;
-    const MANY_REGISTERS: bool = S::F32_LANES == 16;
-
-    #[inline(always)]
-    fn widen(stored: &[W], widened: &mut [f32]) {
-        W::widen(stored, widened);
-    }
-
-    #[inline(always)]
-    fn factors<'v>(stored: &'v [W], widened: &'v [f32]) -> &'v [f32] {
-        W::as_f32(stored, widened)
-    }
-
-    #[inline(always)]
-    fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
-        self,
-        x: [&[f32]; ROWS],
-        w: [&[f32]; OUTPUTS],
-    ) -> [[f32; OUTPUTS]; ROWS] {
-        vector::inner_products(self.0, x, w)
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -223,17 +164,7 @@ pub(super) struct Integers<S>(pub S);
 impl<S: IntegerVectors> Multiplier for Integers<S> {
     type X = i16;
     type W = i8;
-    type Factor = i8;
-    const WIDENED_ROWS: usize = 0;
     const MANY_REGISTERS: bool = size_of::<S::Sums>() == 64;
-
-    #[inline(always)]
-    fn widen(_: &[i8], _: &mut [f32]) {}
-
-    #[inline(always)]
-    fn factors<'v>(stored: &'v [i8], _: &'v [f32]) -> &'v [i8] {
-        stored
-    }
 
     #[inline(always)]
     fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
@@ -252,17 +183,7 @@ pub(super) struct Bytes;
 impl Multiplier for Bytes {
     type X = u8;
     type W = i8;
-    type Factor = i8;
-    const WIDENED_ROWS: usize = 0;
     const MANY_REGISTERS: bool = true;
-
-    #[inline(always)]
-    fn widen(_: &[i8], _: &mut [f32]) {}
-
-    #[inline(always)]
-    fn factors<'v>(stored: &'v [i8], _: &'v [f32]) -> &'v [i8] {
-        stored
-    }
 
     #[inline(always)]
     fn inner_products<const ROWS: usize, const OUTPUTS: usize>(
@@ -271,12 +192,6 @@ impl Multiplier for Bytes {
         w: [&[i8]; OUTPUTS],
     ) -> [[f32; OUTPUTS]; ROWS] {
         bytes::products(x, w)
-    }
-}
-
-impl<W: StoredValue> Piece<'_, f32, W> {
-    pub fn multiply_floats(self) {
-        Arch::new().dispatch(self);
     }
 }
 
@@ -290,15 +205,6 @@ impl Piece<'_, u8, i8> {
     /// Only where [`bytes::multiplies`].
     pub fn multiply_bytes(self) {
         self.multiply(Bytes);
-    }
-}
-
-impl<W: StoredValue> WithSimd for Piece<'_, f32, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.multiply(Floats::new(simd));
     }
 }
 

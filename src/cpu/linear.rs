@@ -7,14 +7,20 @@ use pulp::{Arch, Simd, WithSimd};
 use super::WeightMatrix;
 use super::activate::activate;
 use super::bf16_product;
-use super::few_rows::{LIBRARY_ROWS, NEAR_ROWS, Piece};
+#[cfg(feature = "training")]
+use super::few_rows::LIBRARY_ROWS;
+use super::few_rows::{NEAR_ROWS, Piece};
 use super::integer_tiles::{self, multiply_on_tiles};
-use super::matrix_product::{Strided, matrix_product};
+use super::matrix_product::Strided;
+#[cfg(feature = "training")]
+use super::matrix_product::matrix_product;
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
 use crate::activation::Activation;
 use crate::join::Join;
 use crate::precision::Products;
+#[cfg(not(feature = "training"))]
+use crate::{cpu::StoredMatrix, precision::WeightPrecision};
 
 /// Cost of the work after a product, multiplications.
 const FINISH_WORK: usize = 16;
@@ -61,15 +67,27 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
         }
         WeightMatrix::Panels(panels) => panels.multiply(x, y, &finish),
         WeightMatrix::F16(panels) => panels.multiply(x, y, &finish),
-        WeightMatrix::F32(weight) if rows < LIBRARY_ROWS => {
-            Piece::new(x, weight, inputs, y).run(Piece::multiply_floats);
-            problem.finish(0, &[], y);
-        }
-        WeightMatrix::F32(weight) => {
-            matrix_product(x, weight, inputs, y);
-            problem.finish(0, &[], y);
-        }
+        WeightMatrix::F32(weight) => multiply_row_major(&problem, weight, y),
     }
+}
+
+/// Multiplies by weights that a training changes.
+#[cfg(feature = "training")]
+fn multiply_row_major(problem: &Problem, weight: &[f32], y: &mut [f32]) {
+    let (x, inputs) = (problem.x, problem.layer.inputs);
+    match x.len() / inputs < LIBRARY_ROWS {
+        true => Piece::new(x, weight, inputs, y).run(Piece::multiply_floats),
+        false => matrix_product(x, weight, inputs, y),
+    }
+    problem.finish(0, &[], y);
+}
+
+/// Without training, no weights lie so for long.
+#[cfg(not(feature = "training"))]
+fn multiply_row_major(problem: &Problem, weight: &[f32], y: &mut [f32]) {
+    let weight = StoredMatrix::of(weight, problem.layer.inputs, WeightPrecision::F32);
+    let layer = Linear { weight: weight.view(), ..problem.layer };
+    linear(problem.x, layer, problem.activation, problem.join, y);
 }
 
 /// As [`linear`], with products as a training computes them. The weight is f32.

@@ -6,6 +6,7 @@ use gemm_f32::gemm::f32::get_gemm_fn;
 
 /// Multiplies `x` `[rows, inputs]` by the transpose of `weight` `[outputs, inputs]` on all cores. Panics if the lengths do
 /// not agree.
+#[cfg(feature = "training")]
 pub fn matrix_product(x: &[f32], weight: &[f32], inputs: usize, y: &mut [f32]) {
     product(Strided::row_major(x, inputs), Strided::row_major(weight, inputs).transposed(), 1.0, false, y);
 }

@@ -27,6 +27,8 @@ mod dropout;
 mod embed;
 mod embedding_gradient;
 mod few_rows;
+#[cfg(feature = "training")]
+mod few_rows_of_floats;
 mod gather_rows;
 mod heatmap;
 mod integer_tiles;

@@ -20,9 +20,9 @@ const DEPTH: usize = 256;
 /// Rows that stay in a core's cache while the weights pass.
 const NEAR_ROWS: usize = 128;
 
-/// Maximum rows side by side: two vectors of sums for each. WebAssembly runs on 16 registers at times.
-const MOST_ROWS: usize = 8;
-const MOST_ROWS_OF_16_REGISTERS: usize = 6;
+/// Maximum rows side by side: two vectors of sums for each, where there are 32 registers. WebAssembly runs on 16 at times,
+/// and each number of rows is code to download.
+const MOST_ROWS: usize = if cfg!(target_arch = "wasm32") { 4 } else { 8 };
 
 /// A weight matrix `[outputs, inputs]` as `[outputs / 32, inputs, 32]`, filled with zeros.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl<'a, W: StoredValue> Panels<'a, W> {
                 let first = rows * NEAR_ROWS;
                 let columns = panel * PANEL..panel * PANEL + outputs.len();
                 let mut y: Rows = y.chunks_exact_mut(width).map(|row| &mut row[columns.clone()]).collect();
-                Arch::new().dispatch(Piece { x: &x[first * inputs..], weight, output: 0, y: &mut y });
+                Piece { x: &x[first * inputs..], weight, output: 0, y: &mut y }.multiply();
             }
         }
         PACKED.set(packed);
@@ -158,7 +158,7 @@ impl<W: StoredValue> Product<'_, W> {
         for start in (0..width).step_by(FINISHED) {
             let end = width.min(start + FINISHED);
             let mut part: Rows = y.iter_mut().map(|row| &mut row[start..end]).collect();
-            Arch::new().dispatch(Piece { x, weight: self.weight, output: output + start, y: &mut part });
+            Piece { x, weight: self.weight, output: output + start, y: &mut part }.multiply();
             for (row, y) in part.into_iter().enumerate() {
                 (self.finish)(first + row, output + start, y);
             }
@@ -177,19 +177,12 @@ struct Piece<'a, 'y, W> {
     y: &'a mut [&'y mut [f32]],
 }
 
-impl<W: StoredValue> WithSimd for Piece<'_, '_, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+impl<W: StoredValue> Piece<'_, '_, W> {
+    fn multiply(self) {
         // kept by each thread, so that a step of decoding allocates nothing
         thread_local!(static WIDENED: Cell<Vec<f32>> = const { Cell::new(Vec::new()) });
         let Self { x, weight: Panels { values, inputs, .. }, output, y } = self;
-        let mut widened = WIDENED.take();
-        let rows = y.len();
-        let many = S::REGISTER_COUNT >= 32 && cfg!(not(target_arch = "wasm32"));
-        let most = if many { MOST_ROWS } else { MOST_ROWS_OF_16_REGISTERS };
-        let groups = rows.div_ceil(most).max(1);
+        let (mut widened, arch) = (WIDENED.take(), Arch::new());
         let width = y.first().map_or(0, |row| row.len());
         for column in (0..width).step_by(PANEL) {
             let panel = &values[(output + column) * inputs..][..PANEL * inputs];
@@ -197,23 +190,46 @@ impl<W: StoredValue> WithSimd for Piece<'_, '_, W> {
                 let inner = depth..inputs.min(depth + DEPTH);
                 let weights = W::all_widened(&panel[inner.start * PANEL..inner.end * PANEL], &mut widened);
                 let (weights, _) = weights.as_chunks::<PANEL>();
-                // groups of equal size, as nearly as there are
-                for group in 0..groups {
-                    let (start, end) = (group * rows / groups, (group + 1) * rows / groups);
-                    let x = &x[start * inputs..end * inputs];
-                    let columns = column..width.min(column + PANEL);
-                    let tile = Tile { x, inputs, inner: inner.clone(), weights, columns };
-                    tile.multiply(simd, &mut y[start..end]);
-                }
+                let columns = column..width.min(column + PANEL);
+                arch.dispatch(Block { tile: Tile { x, inputs, inner, weights, columns }, y });
             }
         }
         WIDENED.set(widened);
     }
 }
 
+/// Rows of x, and some inputs of a panel.
+struct Block<'a, 'y> {
+    tile: Tile<'a>,
+    y: &'a mut [&'y mut [f32]],
+}
+
+impl WithSimd for Block<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { tile, y } = self;
+        let most = match (S::F32_LANES, S::REGISTER_COUNT) {
+            (1, _) => 1,
+            (_, 32..) => MOST_ROWS,
+            _ => MOST_ROWS.min(6),
+        };
+        let rows = y.len();
+        let groups = rows.div_ceil(most).max(1);
+        // groups of equal size, as nearly as there are
+        for group in 0..groups {
+            let (start, end) = (group * rows / groups, (group + 1) * rows / groups);
+            let x = &tile.x[start * tile.inputs..end * tile.inputs];
+            let (inner, columns) = (tile.inner.clone(), tile.columns.clone());
+            Tile { x, inner, columns, ..tile }.multiply(simd, &mut y[start..end]);
+        }
+    }
+}
+
 /// A few rows of x, and some inputs of a panel.
 struct Tile<'a> {
-    /// `[rows, inputs]`
+    /// `[rows, inputs]`, and more
     x: &'a [f32],
     inputs: usize,
     inner: Range<usize>,
@@ -224,14 +240,20 @@ struct Tile<'a> {
 impl Tile<'_> {
     #[inline(always)]
     fn multiply<S: Simd>(self, simd: S, y: &mut [&mut [f32]]) {
+        if y.len() == 1 || S::F32_LANES == 1 {
+            return self.alone(simd, y);
+        }
         match y.len() {
-            1 => self.alone(simd, y),
             2 => self.parts::<S, 2, 2>(simd, y),
             3 => self.parts::<S, 3, 2>(simd, y),
             4 => self.parts::<S, 4, 2>(simd, y),
+            #[cfg(not(target_arch = "wasm32"))]
             5 => self.parts::<S, 5, 2>(simd, y),
+            #[cfg(not(target_arch = "wasm32"))]
             6 => self.parts::<S, 6, 2>(simd, y),
+            #[cfg(not(target_arch = "wasm32"))]
             7 => self.parts::<S, 7, 2>(simd, y),
+            #[cfg(not(target_arch = "wasm32"))]
             8 => self.parts::<S, 8, 2>(simd, y),
             rows => unreachable!("{rows} rows"),
         }
@@ -393,7 +415,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn narrower_vectors_give_the_same_bits() {
-        struct Narrow<'a, 'y>(Piece<'a, 'y, f32>, pulp::x86::V3);
+        struct Narrow<'a, 'y>(Block<'a, 'y>, pulp::x86::V3);
         impl pulp::NullaryFnOnce for Narrow<'_, '_> {
             type Output = ();
 
@@ -402,15 +424,16 @@ mod tests {
             }
         }
         let Some(simd) = pulp::x86::V3::try_new() else { return };
-        let (inputs, outputs) = (300, 50);
+        let (inputs, outputs) = (200, 30);
         let (x, weight) = (values(15 * inputs, 1), values(outputs * inputs, 2));
         let panels = packed(&weight, outputs, inputs, 50);
-        let panels = Panels::new(&panels, outputs, inputs);
         let mut y = vec![0.0; 15 * outputs];
         let mut rows: Rows = y.chunks_exact_mut(outputs).collect();
-        simd.vectorize(Narrow(Piece { x: &x, weight: panels, output: 0, y: &mut rows }, simd));
+        let (weights, _) = panels.as_chunks();
+        let tile = Tile { x: &x, inputs, inner: 0..inputs, weights, columns: 0..outputs };
+        simd.vectorize(Narrow(Block { tile, y: &mut rows }, simd));
         drop(rows);
-        assert_eq!(y, product(&x, panels));
+        assert_eq!(y, product(&x, Panels::new(&panels, outputs, inputs)));
     }
 
     #[test]

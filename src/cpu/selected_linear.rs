@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
-use super::few_rows::{Bytes, Floats, Integers, Multiplier};
+use super::few_rows::{Bytes, Integers, Multiplier};
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
-use super::weights::StoredValue;
-use super::{Linear, WeightMatrix};
+use super::{Linear, StoredMatrix, WeightMatrix};
+use crate::precision::WeightPrecision;
 use crate::scores::NO_TOKEN;
 
 /// Columns side by side.
@@ -29,6 +29,10 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
     let lists = columns.chunks_exact(width);
     let beams = rows / lists.len().max(1);
     assert_eq!(rows, beams * lists.len(), "{} lists for {rows} rows", lists.len());
+    if let WeightMatrix::F32(weight) = layer.weight {
+        let weight = StoredMatrix::of(weight, inputs, WeightPrecision::F32);
+        return selected_linear(x, Linear { weight: weight.view(), ..layer }, columns, width, y);
+    }
     let (mut rounded, mut in_bytes) = (RoundedRows::default(), false);
     if let WeightMatrix::Q8 { input_multipliers, .. } = layer.weight {
         rounded = ROUNDED.take();
@@ -43,9 +47,7 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
         let rows = sentence * beams..(sentence + 1) * beams;
         let elements = rows.start * inputs..rows.end * inputs;
         match layer.weight {
-            WeightMatrix::F32(weight) => {
-                Arch::new().dispatch(Select { x: &x[elements], weight, inputs, columns, width, y });
-            }
+            WeightMatrix::F32(_) => unreachable!("in panels by now"),
             WeightMatrix::Panels(panels) => panels.multiply_selected(&x[elements], columns, width, y),
             WeightMatrix::F16(panels) => panels.multiply_selected(&x[elements], columns, width, y),
             WeightMatrix::Q8 { values: weight, .. } if in_bytes => {
@@ -99,14 +101,11 @@ struct Select<'a, X, W> {
 impl<X, W> Select<'_, X, W> {
     #[inline(always)]
     fn multiply<M: Multiplier<X = X, W = W>>(self, multiplier: M) {
-        thread_local!(static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) });
         let Self { x, weight, inputs, columns, width, y } = self;
-        let mut scratch = SCRATCH.take();
-        scratch.resize(M::WIDENED_ROWS * inputs, 0.0);
         let (many, rest) = columns.as_chunks::<SIDE_BY_SIDE>();
         let rows = || x.chunks_exact(inputs);
         for (group, columns) in many.iter().enumerate() {
-            let factors = factors::<M, SIDE_BY_SIDE>(columns, weight, inputs, &mut scratch);
+            let factors = rows_of(columns, weight, inputs);
             for (x, y) in rows().zip(y.chunks_exact_mut(width)) {
                 let [products] = multiplier.inner_products([x], factors);
                 y[group * SIDE_BY_SIDE..][..SIDE_BY_SIDE].copy_from_slice(&products);
@@ -114,44 +113,28 @@ impl<X, W> Select<'_, X, W> {
         }
         let first = columns.len() - rest.len();
         for (place, &column) in rest.iter().enumerate() {
-            let factors = factors::<M, 1>(&[column], weight, inputs, &mut scratch);
+            let factors = rows_of(&[column], weight, inputs);
             for (x, y) in rows().zip(y.chunks_exact_mut(width)) {
                 let [[product]] = multiplier.inner_products([x], factors);
                 y[first + place] = product;
             }
         }
-        SCRATCH.set(scratch);
     }
 }
 
 /// The weights of some outputs.
 #[inline(always)]
-fn factors<'v, M: Multiplier, const COLUMNS: usize>(
+fn rows_of<'v, W, const COLUMNS: usize>(
     columns: &[u32; COLUMNS],
-    weight: &'v [M::W],
+    weight: &'v [W],
     inputs: usize,
-    scratch: &'v mut [f32],
-) -> [&'v [M::Factor]; COLUMNS] {
-    // loops: compilers keep closures out of the function with the widest vectors
-    for (&column, scratch) in columns.iter().zip(scratch.chunks_exact_mut(inputs)) {
-        M::widen(&weight[column as usize * inputs..][..inputs], scratch);
+) -> [&'v [W]; COLUMNS] {
+    // a loop: compilers keep closures out of the function with the widest vectors
+    let mut rows = [&[][..]; COLUMNS];
+    for (row, &column) in rows.iter_mut().zip(columns) {
+        *row = &weight[column as usize * inputs..][..inputs];
     }
-    let scratch = &*scratch;
-    let mut factors = [&[][..]; COLUMNS];
-    for (i, (factors, &column)) in factors.iter_mut().zip(columns).enumerate() {
-        let stored = &weight[column as usize * inputs..][..inputs];
-        *factors = M::factors(stored, scratch.get(i * inputs..(i + 1) * inputs).unwrap_or_default());
-    }
-    factors
-}
-
-impl<W: StoredValue> WithSimd for Select<'_, f32, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.multiply(Floats::new(simd));
-    }
+    rows
 }
 
 impl WithIntegers for Select<'_, i16, i8> {

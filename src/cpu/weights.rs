@@ -66,18 +66,10 @@ impl WeightMatrix<'_> {
 }
 
 pub trait StoredValue: Copy + Sync {
-    const SCRATCH_ROWS: usize = 8;
-
     fn widened(self) -> f32;
 
     /// Widens `values` into `out` of the same length.
     fn widen(values: &[Self], out: &mut [f32]);
-
-    /// `values` as f32: `widened`, if the type needs widening.
-    #[inline(always)]
-    fn as_f32<'v>(_: &'v [Self], widened: &'v [f32]) -> &'v [f32] {
-        widened
-    }
 
     /// `values` as f32, widened into `out` if the type needs widening.
     #[inline(always)]
@@ -89,8 +81,6 @@ pub trait StoredValue: Copy + Sync {
 }
 
 impl StoredValue for f32 {
-    const SCRATCH_ROWS: usize = 0;
-
     #[inline(always)]
     fn widened(self) -> f32 {
         self
@@ -99,11 +89,6 @@ impl StoredValue for f32 {
     #[inline(always)]
     fn widen(values: &[Self], out: &mut [f32]) {
         out.copy_from_slice(values);
-    }
-
-    #[inline(always)]
-    fn as_f32<'v>(values: &'v [Self], _: &'v [f32]) -> &'v [f32] {
-        values
     }
 
     #[inline(always)]

@@ -216,6 +216,11 @@ fn training_launches() -> Vec<Dispatch> {
     launches.push(project_packed::dispatch(&packed));
     launches.push(project_packed::row_gradient_dispatch(&packed));
     launches.push(project_packed::factor_gradient_dispatch(9, factors, 16, layouts));
+    let norm = batch_norm::BatchNormShape { rows: 9, width: 32, epsilon: 1e-5, momentum: 0.1 };
+    launches.push(batch_norm::dispatch(&norm));
+    launches.push(batch_norm::statistics_dispatch(&norm));
+    launches.push(batch_norm::sums_dispatch(&norm));
+    launches.push(batch_norm::gradient_dispatch(&norm));
     launches.extend(ranged_attention_launches(dropout));
     launches
 }
