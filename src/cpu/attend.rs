@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use super::Columns;
 use super::vector::{add_scaled, exp, inner_products, largest, sum};
@@ -121,6 +121,14 @@ pub struct Attend<'a> {
     pub weights: &'a mut Vec<f32>,
     /// `[d_value]`
     pub context: &'a mut [f32],
+}
+
+impl Attend<'_> {
+    /// Computes the context in the widest vectors.
+    #[inline(never)] // several operators share the code
+    pub fn run(self) {
+        Arch::new().dispatch(self);
+    }
 }
 
 impl WithSimd for Attend<'_> {

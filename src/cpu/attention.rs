@@ -114,7 +114,7 @@ fn attend_head(
                 bias: DistanceBias::new(*distance_bias, heads, head, position),
             };
             let values = values.head(head, d_value);
-            Arch::new().dispatch(Attend { query, values, weights, context: &mut context[..d_value] });
+            Attend { query, values, weights, context: &mut context[..d_value] }.run();
         }
         return;
     }

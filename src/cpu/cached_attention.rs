@@ -1,7 +1,5 @@
 //! Attention of one query per row over a key–value cache, in the order of an index table
 
-use pulp::Arch;
-
 use super::Columns;
 use super::attend::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
 use super::parallel::for_each_row;
@@ -37,7 +35,6 @@ pub fn cached_attention(
     let keys = Columns { data: cache.keys, stride: heads * d_head, first: 0 };
     let values = Columns { data: cache.values, stride: heads * d_value, first: 0 };
     let most_keys = key_counts.iter().copied().max().unwrap_or(0) as usize;
-    let arch = Arch::new();
     let work = most_keys * heads * (d_head + d_value);
     for_each_row(context, heads * d_value, work, |row, context| {
         let count = key_counts[row] as usize;
@@ -53,7 +50,7 @@ pub fn cached_attention(
                     bias: DistanceBias::new(distance_bias, heads, head, count.saturating_sub(1)),
                 };
                 let values = values.head(head, d_value);
-                arch.dispatch(Attend { query, values, weights, context });
+                Attend { query, values, weights, context }.run();
             }
         });
     });

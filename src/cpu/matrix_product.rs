@@ -1,8 +1,13 @@
 //! Matrix products for many rows, by the f32 part of the `gemm` library. Its parts for complex numbers and f64 compile
-//! too slowly.
+//! too slowly. A page without training does without the library, which would be 9 kB of its download.
 
+#[cfg(any(feature = "training", not(target_arch = "wasm32")))]
 use gemm_common::Parallelism;
+#[cfg(any(feature = "training", not(target_arch = "wasm32")))]
 use gemm_f32::gemm::f32::get_gemm_fn;
+
+#[cfg(all(not(feature = "training"), target_arch = "wasm32"))]
+use super::panels::{self, PANEL, Panels};
 
 /// Multiplies `x` `[rows, inputs]` by the transpose of `weight` `[outputs, inputs]` on all cores. Panics if the lengths do
 /// not agree.
@@ -77,26 +82,60 @@ fn assert_fits(length: usize, rows: usize, columns: usize, stride: usize) {
 /// sizes do not agree.
 pub fn product(a: Strided, b: Strided, scale: f32, adds: bool, y: &mut [f32]) {
     assert_eq!(y.len(), a.rows * b.columns, "y is [{}, {}]", a.rows, b.columns);
-    #[cfg(not(target_arch = "wasm32"))]
-    let parallelism = Parallelism::Rayon(0); // as many threads as there are
-    #[cfg(target_arch = "wasm32")]
-    let parallelism = Parallelism::None;
-    multiply(a, b, (scale, adds), (y, b.columns), parallelism);
+    multiply(a, b, (scale, adds), (y, b.columns), true);
 }
 
 /// As [`product`], on the caller's core, into rows that are `stride` elements apart.
 pub fn product_on_one_core(a: Strided, b: Strided, scale: f32, adds: bool, (y, stride): (&mut [f32], usize)) {
-    multiply(a, b, (scale, adds), (y, stride), Parallelism::None);
+    multiply(a, b, (scale, adds), (y, stride), false);
 }
 
+#[cfg(all(not(feature = "training"), target_arch = "wasm32"))]
+fn multiply(
+    a: Strided,
+    b: Strided,
+    (scale, adds): (f32, bool),
+    (y, stride): (&mut [f32], usize),
+    _on_all_cores: bool,
+) {
+    let (rows, inner, columns) = (a.rows, a.columns, b.columns);
+    assert_eq!(inner, b.rows, "[{rows}, {inner}] times [{}, {columns}]", b.rows);
+    assert_fits(y.len(), rows, columns, stride);
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let mut packed = vec![0.0; panels::elements(columns, inner)];
+    for (k, row) in (0..inner).zip((0..).step_by(b.strides[0])) {
+        for column in 0..columns {
+            let place = column / PANEL * PANEL * inner + k * PANEL + column % PANEL;
+            packed[place] = b.data[row + column * b.strides[1]];
+        }
+    }
+    let row = |row: usize| (0..inner).map(move |k| a.data[row * a.strides[0] + k * a.strides[1]]);
+    let x: Vec<f32> = (0..rows).flat_map(row).collect();
+    let mut products = vec![0.0; rows * columns];
+    Panels::new(&packed, columns, inner).multiply(&x, &mut products, &|_, _, _| {});
+    for (y, products) in y.chunks_mut(stride).zip(products.chunks_exact(columns)) {
+        for (y, product) in y.iter_mut().zip(products) {
+            *y = scale * product + if adds { *y } else { 0.0 };
+        }
+    }
+}
+
+#[cfg(any(feature = "training", not(target_arch = "wasm32")))]
 #[expect(unsafe_code, reason = "the library takes pointers")]
 fn multiply(
     a: Strided,
     b: Strided,
     (scale, adds): (f32, bool),
     (y, stride): (&mut [f32], usize),
-    parallelism: Parallelism,
+    on_all_cores: bool,
 ) {
+    let parallelism = match on_all_cores {
+        #[cfg(not(target_arch = "wasm32"))]
+        true => Parallelism::Rayon(0), // as many threads as there are
+        _ => Parallelism::None,
+    };
     let (rows, columns) = (a.rows, b.columns);
     assert_eq!(a.columns, b.rows, "[{rows}, {}] times [{}, {columns}]", a.columns, b.rows);
     assert_fits(y.len(), rows, columns, stride);

@@ -37,6 +37,7 @@ pub use row_copy::RowCopy;
 pub use run::{DeviceTensor, Program, Session};
 pub(crate) use tap_list::matches as tap_matches;
 pub use tap_list::{KeptTap, TapView, Tapped, UnknownTap};
+pub(crate) use training::TRAINING;
 pub use training::{SortedRows, Training, step_word};
 pub use upload::Upload;
 pub use values::{Columns, State, StateTable, Value};

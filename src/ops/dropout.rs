@@ -2,7 +2,9 @@
 //! Backward makes the mask again, from the same numbers.
 
 use crate::cpu::{self, DropoutKey, DropoutShare};
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Operator, State, Value, step_word};
+use crate::graph::{
+    CpuRun, Gradients, Graph, GraphError, Lowering, Operator, State, TRAINING, Value, step_word,
+};
 use crate::kernels::dropout;
 use crate::shape::{Dtype, Shape};
 
@@ -98,12 +100,16 @@ impl Operator for Dropout {
 
     fn run(&self, run: &mut CpuRun<'_>) {
         run.write([self.y], |run, [y]| {
-            let key = match self.random {
-                Some((place, step)) => dropout_key(run.u32(step), place),
-                None => DropoutKey { seed: [0; 2], pass: [0; 2], place: 0 },
-            };
-            let z = self.z.map(|z| run.f32(z));
-            cpu::dropout(run.f32(self.x), z, DropoutShare::new(self.p), key, y);
+            let (x, z) = (run.f32(self.x), self.z.map(|z| run.f32(z)));
+            // without training, the compiler leaves the random numbers out
+            if let Some((place, step)) = self.random.filter(|_| TRAINING) {
+                let key = dropout_key(run.u32(step), place);
+                return cpu::dropout(x, z, DropoutShare::new(self.p), key, y);
+            }
+            y.copy_from_slice(x);
+            if let Some(z) = z {
+                y.iter_mut().zip(z).for_each(|(y, z)| *y += z);
+            }
         });
     }
 }
