@@ -51,6 +51,7 @@ mod rounded_rows;
 mod selected_linear;
 mod softmax_loss;
 mod ssru;
+mod stored_value;
 mod sum_rows;
 mod term_scores;
 mod tied_rows;

@@ -8,7 +8,7 @@ use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
 use super::parallel::Budget;
-use super::weights::StoredValue;
+use super::stored_value::StoredValue;
 
 /// Outputs of a panel.
 pub const PANEL: usize = 32;

@@ -38,7 +38,7 @@ const DEVICE: &str = "
     allocations bleu check cli clock default_model device_search eight_bits encoder explain family_files
     firefox firefox_parity glossary kernels soak
     lesson limits linformer loading lost_devices model_parity queue random_models same_bits sampling score speed start switches table_3 taps
-    trace trace_bands
+    trace trace_bands trace_taps
     training training_parity translate_in_turn translate_streaming window
 ";
 

@@ -407,11 +407,13 @@ fn learned_projections_are_trained_saved_and_used_by_every_command() {
     let other = translate(&["--attention", "encoder.0=linformer:2"]);
     assert!(other.stderr().contains("linformer:2 is an approximation"), "{}", other.stderr());
     let mean = training.path("mean");
-    run(&["average", &model, &training.path("twice/checkpoints/step-00000010"), "--out", &mean], "")
-        .succeeds();
+    let average =
+        run(&["average", &model, &training.path("twice/checkpoints/step-00000010"), "--out", &mean], "");
+    assert!(average.output.status.success(), "{}", average.stderr());
     run(&["inspect", &mean], "").succeeds();
     let eight = training.path("eight");
-    run(&["quantize", &model, "--out", &eight], "").succeeds();
+    let quantize = run(&["quantize", &model, "--out", &eight], "");
+    assert!(quantize.output.status.success(), "{}", quantize.stderr());
     run(&["translate", "--model", &eight, "--device", "cpu", "Hello!"], "").succeeds();
 
     // the same model further, only its projections; a model that has others, or a place for none

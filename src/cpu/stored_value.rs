@@ -1,0 +1,103 @@
+//! Numbers that weights are stored as.
+
+use half::f16;
+#[cfg(not(target_arch = "wasm32"))]
+use half::slice::HalfFloatSliceExt;
+
+/// A number that is widened to f32 before it is multiplied.
+pub trait StoredValue: Copy + Sync {
+    fn widened(self) -> f32;
+
+    /// Widens `values` into `out` of the same length.
+    fn widen(values: &[Self], out: &mut [f32]);
+
+    /// `values` as f32, widened into `out` if the type needs widening.
+    #[inline(always)]
+    fn all_widened<'v>(values: &'v [Self], out: &'v mut Vec<f32>) -> &'v [f32] {
+        out.resize(values.len(), 0.0);
+        Self::widen(values, out);
+        out
+    }
+}
+
+impl StoredValue for f32 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        out.copy_from_slice(values);
+    }
+
+    #[inline(always)]
+    fn all_widened<'v>(values: &'v [Self], _: &'v mut Vec<f32>) -> &'v [f32] {
+        values
+    }
+}
+
+impl StoredValue for f16 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        self.to_f32()
+    }
+
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        #[cfg(target_arch = "wasm32")]
+        widen_by_integers(values, out);
+        #[cfg(not(target_arch = "wasm32"))]
+        values.convert_to_f32_slice(out);
+    }
+}
+
+/// Integer operations and one exact multiplication, which compilers vectorize for WebAssembly.
+#[cfg(any(target_arch = "wasm32", test))]
+#[inline(always)]
+fn widen_by_integers(values: &[f16], out: &mut [f32]) {
+    /// Difference of the exponents' biases, as a factor.
+    const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
+    const INFINITY: u32 = 0x7c00 << 13;
+    for (out, value) in out.iter_mut().zip(values) {
+        let bits = u32::from(value.to_bits());
+        let magnitude = (bits & 0x7fff) << 13;
+        // infinities and NaN keep the largest exponent
+        let beyond = if magnitude >= INFINITY { 0xff << 23 } else { 0 };
+        let widened = (f32::from_bits(magnitude) * REBIAS).to_bits() | beyond;
+        *out = f32::from_bits(widened | (bits & 0x8000) << 16);
+    }
+}
+
+impl StoredValue for i8 {
+    #[inline(always)]
+    fn widened(self) -> f32 {
+        f32::from(self)
+    }
+
+    #[inline(always)]
+    fn widen(values: &[Self], out: &mut [f32]) {
+        for (out, &value) in out.iter_mut().zip(values) {
+            *out = f32::from(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_precision_number_is_widened_exactly() {
+        let all: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+        for widen in [f16::widen, widen_by_integers] {
+            let mut widened = vec![0.0; all.len()];
+            widen(&all, &mut widened);
+            for (value, widened) in all.iter().zip(&widened) {
+                let want = value.to_f32();
+                let same = want.to_bits() == widened.to_bits() || (want.is_nan() && widened.is_nan());
+                assert!(same, "{:#06x}: {widened}, not {want}", value.to_bits());
+            }
+        }
+    }
+}
