@@ -151,7 +151,8 @@ test.describe('errors of the engine', () => {
       args: ['--headless=new', '--no-sandbox', '--disable-features=WebGPU'],
     });
     try {
-      const page = await browser.newPage({ locale: 'ko-KR' });
+      const context = await browser.newContext({ locale: 'ko-KR' });
+      const page = await context.newPage();
       server.reset();
       server.policy = POLICY;
       const wordloom = drive(page, server);

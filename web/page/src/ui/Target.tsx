@@ -29,11 +29,11 @@ export function Target() {
     <section class="pane pane--target" aria-labelledby="target-title" aria-busy={unsettled.value}>
       <div class="pane__head">
         <h2 class="sr-only" id="target-title">
-          {languageName(code) ?? t('Translation')}
+          {languageName(code) ?? t('The other language')}
         </h2>
         <LanguagePicker
           side="to"
-          name={languageName(code) ?? t('Translation')}
+          name={languageName(code) ?? t('The other language')}
           hint={count > 1 ? t('This model writes {count} languages. Choose yours.', { count }) : undefined}
         />
         {views.value.length > 0 && <CopyButton />}
