@@ -33,7 +33,7 @@ export function Target() {
         </h2>
         <LanguagePicker
           side="to"
-          name={languageName(code) ?? t('The other language')}
+          name={languageName(code) ?? t('Translation')}
           hint={count > 1 ? t('This model writes {count} languages. Choose yours.', { count }) : undefined}
         />
         {views.value.length > 0 && <CopyButton />}
