@@ -47,8 +47,44 @@ impl StoredValue for f16 {
     fn widen(values: &[Self], out: &mut [f32]) {
         #[cfg(target_arch = "wasm32")]
         widen_by_integers(values, out);
+        #[cfg(target_arch = "x86_64")]
+        if x86::widen(values, out) {
+            return;
+        }
         #[cfg(not(target_arch = "wasm32"))]
         values.convert_to_f32_slice(out);
+    }
+}
+
+/// Sixteen numbers by one instruction: the `half` library widens eight at a time, which takes longer than to multiply them.
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::_mm512_cvtph_ps;
+
+    use half::f16;
+    use half::slice::HalfFloatSliceExt;
+    use pulp::cast;
+
+    /// Whether the processor could.
+    #[expect(unsafe_code, reason = "the processor was asked for the instruction")]
+    #[inline]
+    pub fn widen(values: &[f16], out: &mut [f32]) -> bool {
+        let has = is_x86_feature_detected!("avx512f");
+        if has {
+            // SAFETY: the processor has the instruction
+            unsafe { sixteen(values, out) };
+        }
+        has
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn sixteen(values: &[f16], out: &mut [f32]) {
+        let (vectors, rest) = bytemuck::cast_slice::<f16, u16>(values).as_chunks::<16>();
+        let (widened, tail) = out.as_chunks_mut::<16>();
+        for (out, vector) in widened.iter_mut().zip(vectors) {
+            *out = cast(_mm512_cvtph_ps(cast(*vector)));
+        }
+        values[values.len() - rest.len()..].convert_to_f32_slice(tail);
     }
 }
 
