@@ -188,14 +188,43 @@ impl<W: StoredValue> Piece<'_, '_, W> {
             let panel = &values[(output + column) * inputs..][..PANEL * inputs];
             for depth in (0..inputs).step_by(DEPTH) {
                 let inner = depth..inputs.min(depth + DEPTH);
-                let weights = W::all_widened(&panel[inner.start * PANEL..inner.end * PANEL], &mut widened);
-                let (weights, _) = weights.as_chunks::<PANEL>();
                 let columns = column..width.min(column + PANEL);
+                let stored = &panel[inner.start * PANEL..inner.end * PANEL];
+                if add_few::<W>((x, inputs), &inner, stored, (y, &columns)) {
+                    continue;
+                }
+                let (weights, _) = W::all_widened(stored, &mut widened).as_chunks::<PANEL>();
                 arch.dispatch(Block { tile: Tile { x, inputs, inner, weights, columns }, y });
             }
         }
         WIDENED.set(widened);
     }
+}
+
+/// Writes the sums of up to four rows, or adds them, if stored numbers can be widened in registers. The sums are those of a
+/// [`Block`], to the last bit. Returns whether it did.
+fn add_few<W: StoredValue>(
+    (x, inputs): (&[f32], usize),
+    inner: &Range<usize>,
+    stored: &[W],
+    (y, columns): (&mut [&mut [f32]], &Range<usize>),
+) -> bool {
+    let (weights, _) = stored.as_chunks::<PANEL>();
+    let row = |row: usize| &x[row * inputs + inner.start..row * inputs + inner.end];
+    let sums: Option<SmallVec<[[f32; PANEL]; 4]>> = match y.len() {
+        1 => W::sums([row(0)], weights).map(|sums| sums.into_iter().collect()),
+        2 => W::sums([0, 1].map(row), weights).map(|sums| sums.into_iter().collect()),
+        3 => W::sums([0, 1, 2].map(row), weights).map(|sums| sums.into_iter().collect()),
+        4 => W::sums([0, 1, 2, 3].map(row), weights).map(|sums| sums.into_iter().collect()),
+        _ => None,
+    };
+    let Some(sums) = sums else { return false };
+    for (y, sums) in y.iter_mut().zip(sums) {
+        for (y, sum) in y[columns.clone()].iter_mut().zip(sums) {
+            *y = if inner.start > 0 { *y + sum } else { sum };
+        }
+    }
+    true
 }
 
 /// Rows of x, and some inputs of a panel.
@@ -409,6 +438,25 @@ mod tests {
             panels.multiply_selected(x, &selected, some.len(), &mut some);
             let want: Vec<f32> = selected.iter().map(|&output| y[output as usize]).collect();
             assert_eq!(some[..selected.len()], want);
+        }
+    }
+
+    #[test]
+    fn halves_give_the_bits_of_the_same_numbers_in_f32() {
+        use half::f16;
+        use half::slice::HalfFloatSliceExt;
+        let (inputs, outputs) = (300, 70);
+        let mut halves = vec![f16::ZERO; outputs * inputs];
+        halves.convert_from_f32_slice(&values(outputs * inputs, 2));
+        let widened: Vec<f32> = halves.iter().map(|half| half.to_f32()).collect();
+        let mut stored = vec![f16::ZERO; elements(outputs, inputs)];
+        set_rows(&mut stored, inputs, 0, &halves);
+        let panels = packed(&widened, outputs, inputs, 70);
+        for rows in [1, 2, 3, 4, 5, 9] {
+            let x = values(rows * inputs, 1);
+            let mut y = vec![f32::NAN; rows * outputs];
+            Panels::new(&stored, outputs, inputs).multiply(&x, &mut y, &|_, _, _| {});
+            assert_eq!(y, product(&x, Panels::new(&panels, outputs, inputs)), "{rows} rows");
         }
     }
 

@@ -11,6 +11,13 @@ pub trait StoredValue: Copy + Sync {
     /// Widens `values` into `out` of the same length.
     fn widen(values: &[Self], out: &mut [f32]);
 
+    /// For each row of x the sums of its products with weights `[inputs, 32]`, widened in registers, from the first input on.
+    /// `None` if the processor has no fast way.
+    #[inline(always)]
+    fn sums<const ROWS: usize>(_: [&[f32]; ROWS], _: &[[Self; 32]]) -> Option<[[f32; 32]; ROWS]> {
+        None
+    }
+
     /// `values` as f32, widened into `out` if the type needs widening.
     #[inline(always)]
     fn all_widened<'v>(values: &'v [Self], out: &'v mut Vec<f32>) -> &'v [f32] {
@@ -54,12 +61,18 @@ impl StoredValue for f16 {
         #[cfg(not(target_arch = "wasm32"))]
         values.convert_to_f32_slice(out);
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn sums<const ROWS: usize>(x: [&[f32]; ROWS], weights: &[[f16; 32]]) -> Option<[[f32; 32]; ROWS]> {
+        x86::sums(x, weights)
+    }
 }
 
 /// Sixteen numbers by one instruction: the `half` library widens eight at a time, which takes longer than to multiply them.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::_mm512_cvtph_ps;
+    use std::arch::x86_64::{_mm512_cvtph_ps, _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps};
 
     use half::f16;
     use half::slice::HalfFloatSliceExt;
@@ -75,6 +88,32 @@ mod x86 {
             unsafe { sixteen(values, out) };
         }
         has
+    }
+
+    /// See [`StoredValue::sums`](super::StoredValue::sums).
+    #[expect(unsafe_code, reason = "the processor was asked for the instructions")]
+    #[inline]
+    pub fn sums<const ROWS: usize>(x: [&[f32]; ROWS], weights: &[[f16; 32]]) -> Option<[[f32; 32]; ROWS]> {
+        // SAFETY: the processor has the instructions
+        is_x86_feature_detected!("avx512f").then(|| unsafe { sums_of_sixteen(x, weights) })
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn sums_of_sixteen<const ROWS: usize>(x: [&[f32]; ROWS], weights: &[[f16; 32]]) -> [[f32; 32]; ROWS] {
+        let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+        let x = x.map(|x| &x[..weights.len()]);
+        for (k, weights) in weights.iter().enumerate() {
+            let halves: [[u16; 16]; 2] = bytemuck::cast(*weights);
+            let weights = [_mm512_cvtph_ps(cast(halves[0])), _mm512_cvtph_ps(cast(halves[1]))];
+            for row in 0..ROWS {
+                let x = _mm512_set1_ps(x[row][k]);
+                sums[row] = [
+                    _mm512_fmadd_ps(x, weights[0], sums[row][0]),
+                    _mm512_fmadd_ps(x, weights[1], sums[row][1]),
+                ];
+            }
+        }
+        sums.map(|sums| bytemuck::cast::<[[f32; 16]; 2], _>(sums.map(cast)))
     }
 
     #[target_feature(enable = "avx512f")]
