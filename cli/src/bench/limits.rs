@@ -37,12 +37,25 @@ pub struct Product {
     pub gflop_per_second: f64,
 }
 
+/// Microseconds of the smallest launch.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Launch {
+    /// On the host: encoded and submitted, one of [`MOST_LAUNCHES`] in a pass.
+    pub host_us: f64,
+    /// On the device: each waits for the one before it. `None` without a clock on the device.
+    pub device_us: Option<f64>,
+    /// From a submission of a single launch until the host has the result.
+    pub round_trip_us: f64,
+}
+
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Limits {
     /// Repeated reading of as many bytes as a step's weights; caches may hold them.
     pub weights: Reading,
     pub memory: Reading,
     pub product: Product,
+    /// `None` on the CPU, which has no launches.
+    pub launch: Option<Launch>,
 }
 
 impl Limits {
@@ -52,6 +65,7 @@ impl Limits {
                 weights: cpu_reading(weight_bytes.max(LEAST_BYTES) as usize),
                 memory: cpu_reading(CPU_BYTES),
                 product: cpu_product(1024),
+                launch: None,
             }),
             Some(gpu) => {
                 let size = if gpu.class().is_software() { 512 } else { 2048 };
@@ -59,6 +73,7 @@ impl Limits {
                     weights: gpu_reading(gpu, weight_bytes.max(LEAST_BYTES))?,
                     memory: gpu_reading(gpu, GPU_BYTES)?,
                     product: gpu_product(gpu, size)?,
+                    launch: Some(gpu_launch(gpu)?),
                 })
             }
         }
@@ -91,6 +106,37 @@ fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
     let y = gpu.buffer("y", size * size)?;
     let launch = (linear::dispatch(&shape, 0..size, gpu.class()), vec![&x, &weight, &nothing, &nothing, &y]);
     Ok(product(size, launch_seconds(gpu, &[vec![launch]], None)?))
+}
+
+fn gpu_launch(gpu: &Gpu) -> Result<Launch, GpuError> {
+    let data = gpu.buffer("data", sum_blocks::WORDS)?;
+    let sum = gpu.buffer("sum", 1)?;
+    let launch = (sum_blocks::dispatch(1, gpu.class()), vec![&data, &sum]);
+    let many = gpu.record("launches", &vec![launch.clone(); MOST_LAUNCHES])?;
+    let one = gpu.record("launch", &[launch])?;
+    let readback = gpu.readback("sum", &sum)?;
+    let (mut host, mut device, mut round_trip) = (Vec::new(), Vec::new(), Vec::new());
+    let clock = gpu.clock()?;
+    for _ in 0..REPEATS + 1 {
+        let start = Instant::now();
+        gpu.submit(&many, 1, &[]);
+        host.push(start.elapsed().as_secs_f64());
+        gpu.flush()?;
+        if let Some(clock) = &clock {
+            device.extend(pollster::block_on(gpu.time(&many, clock))?.map(|time| time.as_secs_f64()));
+        }
+        let start = Instant::now();
+        let submission = gpu.submit(&one, 1, &[(&sum, &readback)]);
+        pollster::block_on(gpu.map(&readback, Some(submission), |words| black_box(words[0])))?;
+        round_trip.push(start.elapsed().as_secs_f64());
+    }
+    let microseconds = |times: &[f64]| median(times.get(1..)?).map(|seconds| 1e6 * seconds); // the first warms up
+    let each = |times: &[f64]| microseconds(times).map(|time| round(time / MOST_LAUNCHES as f64));
+    Ok(Launch {
+        host_us: each(&host).unwrap_or(0.0),
+        device_us: each(&device),
+        round_trip_us: round(microseconds(&round_trip).unwrap_or(0.0)),
+    })
 }
 
 pub fn linear_shape(rows: usize, inputs: usize, outputs: usize, precision: WeightPrecision) -> LinearShape {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wordloom::gpu::Counters;
 
-use super::limits::Limits;
+use super::limits::{Launch, Limits};
 use super::models::Measured;
 use super::subject::{Subject, Translation};
 use super::timing::{Summary, milliseconds, round};
@@ -104,6 +104,14 @@ struct Memory {
     memory_per_token: u64,
 }
 
+impl Launch {
+    fn text(&self) -> String {
+        let device = self.device_us.map_or("-".into(), number);
+        let [host, round_trip] = [self.host_us, self.round_trip_us].map(number);
+        format!("launches  {host} µs on the host, {device} µs on the device, {round_trip} µs there and back")
+    }
+}
+
 impl Report {
     pub fn measure(subject: &Subject, workload: &Workload, load: Load) -> Result<Self, CliError> {
         let sizes: Vec<(usize, usize)> = workload
@@ -170,6 +178,9 @@ impl Report {
             number(limits.product.gflop_per_second),
             size = limits.product.size
         ))?;
+        if let Some(launch) = &limits.launch {
+            output.line(&launch.text())?;
+        }
         if !self.encode.is_empty() {
             output.line("\nencode one source")?;
             let header = ["tokens", "ms", "min", "cpu ms", "GFLOP/s", "share", "dispatches"];
