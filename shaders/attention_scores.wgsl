@@ -1,6 +1,6 @@
 // scores = scale * Q Kᵀ for each head, with bias and mask if APPLY_MASK; one query, head and key per invocation.
 // "Attention Is All You Need", 3.2.1, eq. (1).
-// uses: shared/head_score.wgsl, shared/head_quads.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl
+// uses: shared/head_score.wgsl, shared/head_quads.wgsl, shared/cached_keys.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
 override ALIGNED: bool = false;  // heads start at multiples of four elements
 override CAUSAL: bool = false;  // query i sees the keys up to i

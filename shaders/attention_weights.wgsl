@@ -1,6 +1,6 @@
 // weights = softmax(scale * Q Kᵀ + bias + mask) for each head, one query and head per invocation.
 // "Attention Is All You Need", 3.2.1, eq. (1).
-// uses: shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl,
+// uses: shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl, shared/cached_keys.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl
 override D_HEAD: u32 = 64u;
 override ALIGNED: bool = false;  // heads start at multiples of four elements

@@ -209,7 +209,7 @@ async fn a_second_loss_in_a_row_is_an_error() {
     let subject = Subject::new().await;
     let want = subject.translate(&[TEXT], &short(1)).await;
     // while weights go back, and in the search
-    for second in [0, 2] {
+    for second in [0, 1] {
         subject.gpu().lose_after(&[1, second]);
         let failed = subject.translator.translate(TEXT, &short(1)).await.expect_err("lost twice");
         let error = gpu_error(failed);

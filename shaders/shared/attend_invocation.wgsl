@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
 // query and 64 elements of a head. Its neighbours have the query's other heads, so that all read the same keys. Sixteen
 // elements at a time are held as a matrix.
-// uses: shared/value_quads.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl,
+// uses: shared/value_quads.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl, shared/cached_keys.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
 
 const LANES: u32 = 8u;

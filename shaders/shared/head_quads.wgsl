@@ -19,7 +19,7 @@ fn key16(start: u32, d: u32) -> mat4x4<f32> {
 }
 
 // Four elements of a head, one read if heads start at a multiple of four; beyond the end, the last one again.
-fn key4(start: u32, d: u32) -> vec4<f32> {
+fn cached_key4(start: u32, d: u32) -> vec4<f32> {
     if (ALIGNED) {
         return k[(start + min(d, D_HEAD - 4u)) / 4u];
     }

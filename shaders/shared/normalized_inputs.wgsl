@@ -45,20 +45,16 @@ fn total(value: vec4<f32>, lane: u32) -> vec4<f32> {
     // sixteen lanes sum sixteen values each, then every lane sums the results
     var sum = vec4(0.0);
     if (lane < 16u) {
-        for (var i = 0u; i < 16u; i++) {
-            sum += sums[i * 16u + lane];
+        for (var i = 0u; i < 256u; i += 16u) {
+            sum += sums[i + lane];
         }
-    }
-    workgroupBarrier();
-    if (lane < 16u) {
-        sums[lane] = sum;
+        sums[256u + lane] = sum;
     }
     workgroupBarrier();
     sum = vec4(0.0);
     for (var i = 0u; i < 16u; i++) {
-        sum += sums[i];
+        sum += sums[256u + i];
     }
-    workgroupBarrier();  // before `sums` is written again
     return sum;
 }
 
@@ -86,7 +82,9 @@ fn statistics_of(starts: vec4<u32>, lane: u32) -> mat2x4<f32> {
             squares.w = squares_of(starts.w, quad, means.w, squares.w);
         }
     }
-    return mat2x4<f32>(means, inverseSqrt(total(squares, lane) / f32(p.inputs) + p.epsilon));
+    let variances = total(squares, lane) / f32(p.inputs);
+    workgroupBarrier();  // before `sums` is written again
+    return mat2x4<f32>(means, inverseSqrt(variances + p.epsilon));
 }
 
 fn input(start: u32, quad: u32, mean: f32, factor: f32) -> vec4<f32> {

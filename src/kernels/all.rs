@@ -16,7 +16,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 73] = [
+const WITHOUT_WEIGHTS: [&Kernel; 74] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -90,15 +90,17 @@ const WITHOUT_WEIGHTS: [&Kernel; 73] = [
     &term_scores::TERM_SCORES,
     &tie_rows::TIE_ROWS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,
+    &vocabulary_chunks::VOCABULARY_PANELS,
 ];
 
-const BY_PRECISION: [&ByPrecision; 12] = [
+const BY_PRECISION: [&ByPrecision; 13] = [
     &embed::EMBED,
     &linear::MATVEC_WIDE,
     &linear::MATVEC_4ROWS_WIDE,
     &linear::MATMUL_REGISTERS,
     &linear::MATVEC_SPLIT,
     &linear::MATVEC_4ROWS_SPLIT,
+    &linear::MATMUL_SPLIT,
     &linear::MATMUL_TILED,
     &normalized_linear::MATVEC_SPLIT,
     &normalized_linear::MATVEC_4ROWS_SPLIT,

@@ -18,7 +18,10 @@ pub(super) use attention_wgsl;
 /// One invocation per query, head and 64 elements of the head.
 pub static ATTENTION: Kernel = Kernel {
     name: "attention",
-    wgsl: attention_wgsl!("attention", "attend_invocation" + "head_score" + "head_quads" + "value_quads"),
+    wgsl: attention_wgsl!(
+        "attention",
+        "attend_invocation" + "head_score" + "head_quads" + "cached_keys" + "value_quads"
+    ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -26,7 +29,7 @@ pub static ATTENTION: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: attention_wgsl!("attention", "attend_workgroup" + "reduce"),
+    wgsl: attention_wgsl!("attention", "attend_workgroup" + "value_quads"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -34,7 +37,10 @@ pub static ATTENTION_WORKGROUP: Kernel = Kernel {
 /// One workgroup per 16 queries, head and 64 elements of the head.
 pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
-    wgsl: attention_wgsl!("attention", "attend_tile" + "head_score" + "head_quads" + "value_quads"),
+    wgsl: attention_wgsl!(
+        "attention",
+        "attend_tile" + "head_score" + "head_quads" + "staged_keys" + "value_quads"
+    ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -42,7 +48,10 @@ pub static ATTENTION_TILE: Kernel = Kernel {
 /// [`ATTENTION`] whose scores are v · tanh(q + k).
 pub static ADDITIVE_ATTENTION: Kernel = Kernel {
     name: "additive_attention",
-    wgsl: attention_wgsl!("attention", "attend_invocation" + "additive_score" + "head_quads" + "value_quads"),
+    wgsl: attention_wgsl!(
+        "attention",
+        "attend_invocation" + "additive_score" + "head_quads" + "cached_keys" + "value_quads"
+    ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -50,7 +59,10 @@ pub static ADDITIVE_ATTENTION: Kernel = Kernel {
 /// [`ATTENTION_TILE`] whose scores are v · tanh(q + k).
 pub static ADDITIVE_ATTENTION_TILE: Kernel = Kernel {
     name: "additive_attention_tile",
-    wgsl: attention_wgsl!("attention", "attend_tile" + "additive_score" + "head_quads" + "value_quads"),
+    wgsl: attention_wgsl!(
+        "attention",
+        "attend_tile" + "additive_score" + "head_quads" + "staged_keys" + "value_quads"
+    ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -130,15 +142,15 @@ impl Variant {
     pub const ALL: [Self; 3] = [Self::Invocation, Self::Workgroup, Self::Tile];
 }
 
-/// Minimum queries per sentence for a tile to pay: half a tile.
-const TILE_FROM: usize = 8;
+/// Minimum queries per sentence for a tile to pay: it saves reads, but fewer lanes share a query.
+const TILE_FROM: usize = 256;
 const TILE: usize = 16;
 
 /// Picks a kernel: workgroups if barriers are cheap.
-pub fn choose(queries: usize, class: AdapterClass) -> Variant {
+pub fn choose(queries: usize, d_head: usize, class: AdapterClass) -> Variant {
     match class {
         AdapterClass::Software => Variant::Invocation,
-        AdapterClass::Hardware if queries >= TILE_FROM => Variant::Tile,
+        AdapterClass::Hardware if queries >= TILE_FROM && d_head <= HEAD_BLOCK => Variant::Tile,
         AdapterClass::Hardware => Variant::Workgroup,
     }
 }
@@ -161,7 +173,7 @@ pub fn dispatch(
     reach: Option<usize>,
     class: AdapterClass,
 ) -> Dispatch {
-    dispatch_variant(shape, queries, keys, values, reach, choose(shape.queries, class))
+    dispatch_variant(shape, queries, keys, values, reach, choose(shape.queries, shape.d_head, class))
 }
 
 /// [`dispatch`] with a given kernel, for tests and measurements.
@@ -188,6 +200,7 @@ pub fn dispatch_variant(
     let blocks = blocks_of_queries(shape.queries);
     let (kernel, workgroups) = match variant {
         Variant::Invocation => (&ATTENTION, fold(blocks, LANES)),
+        Variant::Tile if shape.d_head > HEAD_BLOCK => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
         Variant::Workgroup => (&ATTENTION_WORKGROUP, fold(blocks, 1)),
         Variant::Tile => (&ATTENTION_TILE, fold(blocks_of_queries(shape.queries.div_ceil(TILE)), 1)),
     };
@@ -205,7 +218,8 @@ pub fn additive_dispatch(
 ) -> Dispatch {
     let (variant, kernel) = match class {
         AdapterClass::Software => (Variant::Invocation, &ADDITIVE_ATTENTION),
-        AdapterClass::Hardware => (Variant::Tile, &ADDITIVE_ATTENTION_TILE),
+        AdapterClass::Hardware if shape.d_head <= HEAD_BLOCK => (Variant::Tile, &ADDITIVE_ATTENTION_TILE),
+        AdapterClass::Hardware => (Variant::Invocation, &ADDITIVE_ATTENTION),
     };
     Dispatch { kernel, ..dispatch_variant(shape, queries, keys, values, reach, variant) }
 }

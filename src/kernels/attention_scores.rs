@@ -10,7 +10,15 @@ const LANES: u32 = 64;
 /// One invocation per query, head and key.
 pub static ATTENTION_SCORES: Kernel = Kernel {
     name: "attention_scores",
-    wgsl: wgsl!("attention_scores" + "head_score" + "head_quads" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "attention_scores"
+            + "head_score"
+            + "head_quads"
+            + "cached_keys"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: AttentionParams::FIELDS,
 };

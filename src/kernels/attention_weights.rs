@@ -7,7 +7,15 @@ use super::{Access, ColumnLayout, Dispatch, Kernel, fold, stride};
 /// One invocation per query and head.
 pub static ATTENTION_WEIGHTS: Kernel = Kernel {
     name: "attention_weights",
-    wgsl: wgsl!("attention_weights" + "head_score" + "head_quads" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "attention_weights"
+            + "head_score"
+            + "head_quads"
+            + "cached_keys"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: AttentionParams::FIELDS,
 };
@@ -15,7 +23,15 @@ pub static ATTENTION_WEIGHTS: Kernel = Kernel {
 /// [`ATTENTION_WEIGHTS`] whose scores are v · tanh(q + k).
 pub static ADDITIVE_ATTENTION_WEIGHTS: Kernel = Kernel {
     name: "additive_attention_weights",
-    wgsl: wgsl!("attention_weights" + "additive_score" + "head_quads" + "distance_bias" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "attention_weights"
+            + "additive_score"
+            + "head_quads"
+            + "cached_keys"
+            + "distance_bias"
+            + "masked"
+            + "grid"
+    ),
     storage: ATTENTION_WEIGHTS.storage,
     params: AttentionParams::FIELDS,
 };

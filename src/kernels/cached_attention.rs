@@ -25,7 +25,7 @@ pub static CACHED_ATTENTION: Kernel = Kernel {
     name: "cached_attention",
     wgsl: attention_wgsl!(
         "cached_attention",
-        "attend_invocation" + "head_score" + "head_quads" + "value_quads"
+        "attend_invocation" + "head_score" + "head_quads" + "cached_keys" + "value_quads"
     ),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
@@ -34,7 +34,7 @@ pub static CACHED_ATTENTION: Kernel = Kernel {
 /// One workgroup per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "cached_attention_workgroup",
-    wgsl: attention_wgsl!("cached_attention", "attend_workgroup" + "reduce"),
+    wgsl: attention_wgsl!("cached_attention", "attend_workgroup" + "value_quads"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };
@@ -85,7 +85,7 @@ pub fn appends(shape: &CachedAttentionShape, variant: Variant) -> bool {
 ///   `[rows * capacity, heads * d_head]`, value cache `[rows * capacity, heads * d_value]`, context
 ///   `[rows, heads * d_value]`
 pub fn dispatch(shape: &CachedAttentionShape, reach: Option<usize>, class: AdapterClass) -> Dispatch {
-    dispatch_variant(shape, reach, choose(1, class))
+    dispatch_variant(shape, reach, choose(1, shape.d_head, class))
 }
 
 /// [`dispatch`] with a given kernel, for tests and measurements.

@@ -1,9 +1,9 @@
 //! `y = activation(scale·x·Wᵀ + b)`, then `y + z` or `y ⊙ z`: projections, feed-forward layers and the output layer.
 //!
-//! Three kernels for GPUs and three for software adapters, each for every weight precision. Sums run over ascending
-//! inputs, one fused multiply–add at a time (`shared/multiply_add.wgsl`). The two GPU kernels for few rows add up
-//! sixteen such sums ([`Variant::splits_inputs`]). So a row's result does not depend on the number of other rows,
-//! except for its last bits on a GPU with more than sixteen rows.
+//! Four kernels for GPUs and three for software adapters, each for every weight precision. Sums run over ascending
+//! inputs, one fused multiply–add at a time (`shared/multiply_add.wgsl`). The GPU kernels for few rows add up several
+//! such sums ([`Variant::splits_inputs`]). So a row's result does not depend on the number of other rows, except for its
+//! last bits on a GPU with so many rows that they take tiles ([`choose`]).
 
 use std::ops::Range;
 
@@ -27,12 +27,17 @@ macro_rules! linear_kernels {
 }
 pub(super) use linear_kernels;
 
-/// One row, one panel of outputs per workgroup; the lanes split the inputs. On a GPU, it reads every weight once.
-pub static MATVEC_SPLIT: ByPrecision = linear_kernels!("", "matvec_split" + "plain_inputs", STORAGE);
+/// One row, one panel of outputs or less per workgroup; the lanes split the inputs. On a GPU, it reads every weight once.
+pub static MATVEC_SPLIT: ByPrecision =
+    linear_kernels!("", "matvec_split" + "plain_inputs" + "split_sums", STORAGE);
 
 /// The same for four rows (the beams of a sentence), which share the weights read.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
-    linear_kernels!("", "matvec_4rows_split" + "plain_inputs", STORAGE);
+    linear_kernels!("", "matvec_4rows_split" + "plain_inputs" + "split_sums", STORAGE);
+
+/// The same for sixteen rows.
+pub static MATMUL_SPLIT: ByPrecision =
+    linear_kernels!("", "matmul_split" + "plain_inputs" + "split_sums" + "four_rows", STORAGE);
 
 /// One row, sixteen outputs per invocation, for software adapters, where reads cost most.
 pub static MATVEC_WIDE: ByPrecision = linear_kernels!("", "matvec_wide" + "plain_inputs", STORAGE);
@@ -46,7 +51,8 @@ pub static MATMUL_REGISTERS: ByPrecision =
     linear_kernels!("", "matmul_registers" + "plain_inputs" + "four_rows", STORAGE);
 
 /// A tile of 64 rows and 64 outputs per workgroup, staged through workgroup memory: for many rows on a GPU.
-pub static MATMUL_TILED: ByPrecision = linear_kernels!("", "matmul_tiled" + "plain_inputs", STORAGE);
+pub static MATMUL_TILED: ByPrecision =
+    linear_kernels!("", "matmul_tiled" + "plain_inputs" + "four_rows", STORAGE);
 
 params! {
     /// Group 1 of all of them, also of the forms that normalize inputs or note outputs. A *quad* is four neighbouring
@@ -134,6 +140,8 @@ pub enum Variant {
     MatvecSplit,
     /// [`MATVEC_4ROWS_SPLIT`]
     Matvec4RowsSplit,
+    /// [`MATMUL_SPLIT`]
+    MatmulSplit,
     /// [`MATMUL_TILED`]
     MatmulTiled,
     /// [`MATVEC_WIDE`]
@@ -146,21 +154,22 @@ pub enum Variant {
 
 impl Variant {
     /// All variants.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::MatvecSplit,
         Self::Matvec4RowsSplit,
+        Self::MatmulSplit,
         Self::MatmulTiled,
         Self::MatvecWide,
         Self::Matvec4RowsWide,
         Self::MatmulRegisters,
     ];
 
-    /// Variants that split the inputs of few rows: only they have forms that normalize inputs or note outputs.
+    /// Variants that have forms that normalize inputs or note outputs.
     pub const SPLIT: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
 
     /// Whether a row's products are summed in several parts. Kernels with the same answer agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
-        matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit)
+        matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit | Self::MatmulSplit)
     }
 }
 
@@ -170,42 +179,70 @@ impl Variant {
 /// |---|---|---|
 /// | 1 | `matvec_wide` | `matvec_split` |
 /// | 2–8 | `matvec_4rows_wide` | `matvec_4rows_split` |
-/// | 9–16 | `matmul_registers` | `matvec_4rows_split` |
-/// | more | `matmul_registers` | `matmul_tiled` |
+/// | 9–32 | `matmul_registers` | `matvec_4rows_split` |
+/// | more | `matmul_registers` | `matmul_split`; `matmul_tiled` if its tiles keep a GPU busy |
 ///
 /// On a software adapter, a source of up to eight tokens uses the same kernel as the beams: a browser compiles one
 /// kernel less before the first word.
-pub fn choose(rows: usize, class: AdapterClass) -> Variant {
+pub fn choose(rows: usize, outputs: usize, class: AdapterClass) -> Variant {
+    let tiles = || rows.div_ceil(64) * outputs.div_ceil(PANEL);
     match (class, rows) {
         (AdapterClass::Software, 0..=1) => Variant::MatvecWide,
         (AdapterClass::Software, 2..=8) => Variant::Matvec4RowsWide,
         (AdapterClass::Software, _) => Variant::MatmulRegisters,
         (AdapterClass::Hardware, 0..=1) => Variant::MatvecSplit,
-        (AdapterClass::Hardware, 2..=16) => Variant::Matvec4RowsSplit,
-        (AdapterClass::Hardware, _) => Variant::MatmulTiled,
+        (AdapterClass::Hardware, 2..=32) => Variant::Matvec4RowsSplit,
+        (AdapterClass::Hardware, _) if tiles() >= ENOUGH_TILES => Variant::MatmulTiled,
+        (AdapterClass::Hardware, _) => Variant::MatmulSplit,
     }
 }
+
+/// Workgroups of two warps that keep a large GPU busy.
+const ENOUGH_TILES: usize = 256;
+/// The same of eight warps.
+const ENOUGH_SPLITS: usize = 128;
+
+/// Quads of outputs in a workgroup of the kernels that split inputs: a panel, or less if the outputs are few and the
+/// inputs are enough for the lanes. Does not depend on the rows, or on the parts of the weights.
+fn split_quads(shape: &LinearShape) -> usize {
+    let panel = PANEL / 4;
+    let input_quads = stride(shape.inputs) / 4;
+    let is_enough = |quads: usize| READS_OF_LANE * 256 / quads <= input_quads;
+    match shape.outputs.div_ceil(PANEL) < ENOUGH_SPLITS {
+        true => [panel / 4, panel / 2].into_iter().find(|&quads| is_enough(quads)).unwrap_or(panel),
+        false => panel,
+    }
+}
+
+/// Weights that a lane of `matvec_split` reads at a time.
+const READS_OF_LANE: usize = 4;
 
 /// Computes the outputs `part`, which starts at a multiple of [`PANEL`].
 ///
 /// * storage: x `[rows, inputs]`, weight (panels of `part`), bias `[outputs]`, z and y `[rows, outputs]`
 pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
-    dispatch_variant(shape, part, choose(shape.rows, class))
+    dispatch_variant(shape, part, choose(shape.rows, shape.outputs, class))
 }
 
 /// [`dispatch`] with a given kernel, for tests and measurements.
 pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
     // rows and outputs of a workgroup: few on a software adapter, so that a small layer uses all cores
+    let split = 4 * split_quads(shape);
     let (kernel, rows, outputs) = match variant {
-        Variant::MatvecSplit => (&MATVEC_SPLIT, 1, PANEL),
-        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, PANEL),
+        Variant::MatvecSplit => (&MATVEC_SPLIT, 1, split),
+        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, split),
+        Variant::MatmulSplit => (&MATMUL_SPLIT, 16, split),
         Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
         Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
         Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
         Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
     };
+    let constants = match variant.splits_inputs() {
+        true => vec![("QUADS", (split / 4) as f64)],
+        false => Vec::new(),
+    };
     let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
-    Dispatch::new(kernel.of(shape.precision), Vec::new(), &LinearParams::new(shape, &part), workgroups)
+    Dispatch::new(kernel.of(shape.precision), constants, &LinearParams::new(shape, &part), workgroups)
 }
 
 /// The activation's code in `shared/activation.wgsl`.

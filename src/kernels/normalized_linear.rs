@@ -19,11 +19,11 @@ const STORAGE: &[Access] = &[
 
 /// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) with normalized inputs.
 pub static MATVEC_SPLIT: ByPrecision =
-    linear_kernels!("normalized_", "matvec_split" + "normalized_inputs", STORAGE);
+    linear_kernels!("normalized_", "matvec_split" + "normalized_inputs" + "split_sums", STORAGE);
 
 /// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) with normalized inputs.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
-    linear_kernels!("normalized_", "matvec_4rows_split" + "normalized_inputs", STORAGE);
+    linear_kernels!("normalized_", "matvec_4rows_split" + "normalized_inputs" + "split_sums", STORAGE);
 
 /// Maximum panels of a fused layer: each is a workgroup that computes the statistics again. Layers of a stack have
 /// fewer, a large vocabulary has more.
@@ -46,6 +46,6 @@ pub fn fuse(norm: &Dispatch, linear: &Dispatch, keeps: bool) -> Option<Dispatch>
     if layer.join != 0 || layer.outputs.div_ceil(PANEL as u32) > MOST_PANELS {
         return None;
     }
-    let constants = [&norm.constants[..], &[("KEEPS", f64::from(keeps))]].concat();
+    let constants = [&norm.constants[..], &linear.constants[..], &[("KEEPS", f64::from(keeps))]].concat();
     Some(Dispatch::new(kernel, constants, &LinearParams { epsilon, ..layer }, linear.workgroups))
 }

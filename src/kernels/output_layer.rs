@@ -3,8 +3,8 @@
 //! no edit comes in between.
 
 use super::linear::{self, LinearParams, linear_kernels};
-use super::vocabulary_chunks::{VOCABULARY_CHUNKS, VocabularyChunksParams};
-use super::{Access, ByPrecision, Dispatch};
+use super::vocabulary_chunks::{VOCABULARY_PANELS, VocabularyChunksParams};
+use super::{Access, ByPrecision, Dispatch, PANEL};
 
 const STORAGE: &[Access] =
     &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Read, Access::Write, Access::Write];
@@ -12,14 +12,28 @@ const STORAGE: &[Access] =
 /// [`MATVEC_SPLIT`](super::linear::MATVEC_SPLIT) that notes its panels.
 pub static MATVEC_SPLIT: ByPrecision = linear_kernels!(
     "output_",
-    "matvec_split" + "output_layer" + "bans" + "search" + "candidate" + "masked",
+    "matvec_split"
+        + "output_layer"
+        + "split_sums"
+        + "panel_notes"
+        + "bans"
+        + "search"
+        + "candidate"
+        + "masked",
     STORAGE
 );
 
 /// [`MATVEC_4ROWS_SPLIT`](super::linear::MATVEC_4ROWS_SPLIT) that notes its panels.
 pub static MATVEC_4ROWS_SPLIT: ByPrecision = linear_kernels!(
     "output_",
-    "matvec_4rows_split" + "output_layer" + "bans" + "search" + "candidate" + "masked",
+    "matvec_4rows_split"
+        + "output_layer"
+        + "split_sums"
+        + "panel_notes"
+        + "bans"
+        + "search"
+        + "candidate"
+        + "masked",
     STORAGE
 );
 
@@ -31,12 +45,13 @@ pub static MATVEC_4ROWS_SPLIT: ByPrecision = linear_kernels!(
 pub fn fuse(linear: &Dispatch, notes: &Dispatch) -> Option<Dispatch> {
     let twins = [(&MATVEC_SPLIT, &linear::MATVEC_SPLIT), (&MATVEC_4ROWS_SPLIT, &linear::MATVEC_4ROWS_SPLIT)];
     let kernel = twins.into_iter().find_map(|(fused, plain)| fused.twin_of(plain, linear.kernel))?;
-    if notes.kernel.name != VOCABULARY_CHUNKS.name || notes.constant("KEEPS_SUMS") != 0.0 {
+    if notes.kernel.name != VOCABULARY_PANELS.name || notes.constant("KEEPS_SUMS") != 0.0 {
         return None;
     }
     let layer: LinearParams = linear.read_params();
     let notes_params: VocabularyChunksParams = notes.read_params();
-    if layer.join != 0 || !notes_params.are_of_panels() || notes.constant("BANS") > 1.0 {
+    let notes_panels = linear.constant("QUADS") == (PANEL / 4) as f64;
+    if !notes_panels || layer.join != 0 || notes.constant("BANS") > 1.0 {
         return None;
     }
     let VocabularyChunksParams { ban_words, beams, block, .. } = notes_params;

@@ -13,8 +13,16 @@ pub static VOCABULARY_CHUNKS: Kernel = Kernel {
     params: VocabularyChunksParams::FIELDS,
 };
 
+/// Sixteen lanes per chunk of 64 neighbouring tokens of each row.
+pub static VOCABULARY_PANELS: Kernel = Kernel {
+    name: "vocabulary_panels",
+    wgsl: wgsl!("vocabulary_panels" + "panel_notes" + "bans" + "search" + "candidate" + "masked" + "grid"),
+    storage: VOCABULARY_CHUNKS.storage,
+    params: VocabularyChunksParams::FIELDS,
+};
+
 params! {
-    /// Group 1 of `vocabulary_chunks.wgsl`.
+    /// Group 1 of `vocabulary_chunks.wgsl` and `vocabulary_panels.wgsl`.
     pub struct VocabularyChunksParams {
         /// Rows of logits.
         pub rows: u32,
@@ -40,7 +48,7 @@ params! {
 }
 
 impl VocabularyChunksParams {
-    pub(super) fn are_of_panels(&self) -> bool {
+    fn are_of_panels(&self) -> bool {
         (self.chunk_step, self.token_step, self.reach) == (PANEL as u32, 1, PANEL as u32)
     }
 }
@@ -121,5 +129,7 @@ pub(super) fn dispatch(
         ("SUM_BANNED", f64::from(sums == Sums::All)),
         ("KEEPS_SUMS", f64::from(sums == Sums::Kept)),
     ];
-    Dispatch::new(&VOCABULARY_CHUNKS, constants, &params, fold(rows * chunks.count, 32))
+    let (kernel, chunks_of_group) =
+        if params.are_of_panels() { (&VOCABULARY_PANELS, 16) } else { (&VOCABULARY_CHUNKS, 32) };
+    Dispatch::new(kernel, constants, &params, fold(rows * chunks.count, chunks_of_group))
 }

@@ -91,7 +91,7 @@ impl Operator for CachedAttention {
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {
-        let variant = attention::choose(1, to.class());
+        let variant = attention::choose(1, self.shape.d_head, to.class());
         if !cached_attention::appends(&self.shape, variant) {
             self.append.lower(to);
         }

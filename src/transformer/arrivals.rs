@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Transformer;
 use super::attempts::Attempts;
-use super::batches::{MAX_ROWS, Room};
+use super::batches::Room;
 use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::queue::{Followers, Seats};
@@ -107,7 +107,7 @@ impl Transformer {
         };
         let mut batch: Vec<&Arrival> = waiting[1..].iter().filter(alike).collect();
         batch.sort_by_key(|arrival| length(arrival).abs_diff(wanted));
-        batch.truncate(MAX_ROWS - 1);
+        batch.truncate(self.most_sentences_and_rows()[0].max(1) - 1);
         batch.push(head);
         batch.sort_by_key(|arrival| Reverse(arrival.request.input_ids.len()));
         let requests: Vec<GenerateRequest> = batch.iter().map(|arrival| (*arrival.request).clone()).collect();
@@ -185,7 +185,7 @@ impl<'a> LiveSeats<'a> {
             config: &transformer.host.config,
             room,
             results: 0,
-            grows: 2 * batch.len() * rows <= MAX_ROWS.min(transformer.recovery.most_sentences()),
+            grows: 2 * batch.len() * rows <= transformer.most_sentences_and_rows()[1],
             seated: (0..batch.len()).collect(),
             delivered: vec![false; batch.len()],
             places: batch.into_iter().map(Some).collect(),

@@ -6,15 +6,31 @@ use super::global_states::most_globals;
 use super::queue::Followers;
 use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, column_capacity, padded_length, sees_length};
+use crate::Device;
 use crate::decode::DecodeOptions;
+use crate::kernels::AdapterClass;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 
-/// Maximal number of rows (sentences × beams) of a batch.
-pub(super) const MAX_ROWS: usize = 64;
-/// The same on the CPU, if they are of at most [`MAX_ROWS`] sentences: each weight that is read serves more rows.
-const MAX_ROWS_ON_CPU: usize = 128;
-/// Maximal number of source tokens of a batch, padding included.
-const MAX_SOURCE_TOKENS: usize = 4096;
+/// Limits of a batch, besides memory.
+struct Most {
+    /// Rows: sentences × beams.
+    rows: usize,
+    sentences: usize,
+    /// Source tokens, padding included.
+    source_tokens: usize,
+}
+
+impl Most {
+    /// Each weight that is read serves all rows, until a device is busy: a processor soon, a GPU late.
+    fn of(device: &Device) -> Self {
+        match device.gpu().map(|gpu| gpu.class()) {
+            None => Self { rows: 128, sentences: 64, source_tokens: 4096 },
+            Some(AdapterClass::Software) => Self { rows: 64, sentences: 64, source_tokens: 4096 },
+            Some(AdapterClass::Hardware) => Self { rows: 512, sentences: 512, source_tokens: 16_384 },
+        }
+    }
+}
+
 /// Bytes of one batch's caches, and of all batches that are searched at the same time.
 const MAX_CACHE_BYTES: u64 = 512 << 20;
 const MAX_CACHE_BYTES_OF_ALL: u64 = 4 * MAX_CACHE_BYTES;
@@ -31,6 +47,12 @@ impl Transformer {
             (options.batch_key(), Reverse(input_ids.len()))
         });
         Ok(order)
+    }
+
+    /// Maximal number of sentences of a batch, and of its rows.
+    pub(super) fn most_sentences_and_rows(&self) -> [usize; 2] {
+        let Most { rows, sentences, .. } = Most::of(&self.device());
+        [sentences, rows].map(|most| most.min(self.recovery.most_sentences()))
     }
 
     /// Rows of the `waiting` requests, from the first on, that can share batches.
@@ -65,7 +87,7 @@ impl Transformer {
         let most = self.recovery.most_sentences();
         let device = self.device();
         let largest_buffer = device.max_buffer_bytes();
-        let most_rows = if device.gpu().is_none() { MAX_ROWS_ON_CPU } else { MAX_ROWS };
+        let limits = Most::of(&device);
         let most_cached = MAX_CACHE_BYTES.min(MAX_CACHE_BYTES_OF_ALL / searches as u64);
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
@@ -78,9 +100,9 @@ impl Transformer {
             let cache = elements(rows * capacity, cached);
             let largest =
                 cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
-            let fits = rows <= most_rows
-                && size < MAX_ROWS
-                && source_tokens <= MAX_SOURCE_TOKENS
+            let fits = rows <= limits.rows
+                && size < limits.sentences
+                && source_tokens <= limits.source_tokens
                 && 4 * config.decoder.layers as u64 * cache <= most_cached
                 && 4 * largest <= largest_buffer
                 && size < most;

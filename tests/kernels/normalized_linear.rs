@@ -212,7 +212,7 @@ fn few_rows_on_hardware_are_normalized_by_who_reads_them() {
     let hardware = |rows, outputs| chosen(rows, outputs, AdapterClass::Hardware);
     assert_eq!(hardware(1, 2048), Some("normalized_matvec_split_f32"));
     assert_eq!(hardware(16, 2048), Some("normalized_matvec_4rows_split_f32"));
-    assert_eq!(hardware(17, 2048), None);
+    assert_eq!(hardware(33, 2048), None);
     assert_eq!(hardware(1, 32_000), None);
     assert_eq!(chosen(1, 2048, AdapterClass::Software), None);
 }

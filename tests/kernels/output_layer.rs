@@ -269,7 +269,7 @@ fn who_notes_is_chosen_by_rows_and_edits() {
     assert_eq!(hardware(1, edits), Some("output_matvec_split_f32"));
     assert_eq!(hardware(4, edits), Some("output_matvec_4rows_split_f32"));
     assert_eq!(hardware(16, edits), Some("output_matvec_4rows_split_f32"));
-    assert_eq!(hardware(17, edits), None);
+    assert_eq!(hardware(33, edits), None);
     assert_eq!(hardware(1, HistoryEdits { penalty: true, ..edits }), None);
     assert_eq!(hardware(1, HistoryEdits { repeats: true, ..edits }), None);
     assert_eq!(chosen(1, edits, AdapterClass::Software), None);
