@@ -180,7 +180,7 @@ impl Variant {
 /// | 1 | `matvec_wide` | `matvec_split` |
 /// | 2–8 | `matvec_4rows_wide` | `matvec_4rows_split` |
 /// | 9–32 | `matmul_registers` | `matvec_4rows_split` |
-/// | more | `matmul_registers` | `matmul_split`; `matmul_tiled` if its tiles keep a GPU busy |
+/// | more | `matmul_registers` | `matmul_split`; from 512 rows on `matmul_tiled`, if its tiles keep a GPU busy |
 ///
 /// On a software adapter, a source of up to eight tokens uses the same kernel as the beams: a browser compiles one
 /// kernel less before the first word.
@@ -192,26 +192,29 @@ pub fn choose(rows: usize, outputs: usize, class: AdapterClass) -> Variant {
         (AdapterClass::Software, _) => Variant::MatmulRegisters,
         (AdapterClass::Hardware, 0..=1) => Variant::MatvecSplit,
         (AdapterClass::Hardware, 2..=32) => Variant::Matvec4RowsSplit,
-        (AdapterClass::Hardware, _) if tiles() >= ENOUGH_TILES => Variant::MatmulTiled,
+        (AdapterClass::Hardware, ROWS_OF_TILES..) if tiles() >= ENOUGH_TILES => Variant::MatmulTiled,
         (AdapterClass::Hardware, _) => Variant::MatmulSplit,
     }
 }
 
-/// Workgroups of two warps that keep a large GPU busy.
+/// Rows and workgroups from which tiles are faster, measured on an H200.
+const ROWS_OF_TILES: usize = 512;
 const ENOUGH_TILES: usize = 256;
-/// The same of eight warps.
+/// Workgroups with split inputs that keep a large GPU busy.
 const ENOUGH_SPLITS: usize = 128;
 
 /// Quads of outputs in a workgroup of the kernels that split inputs: a panel, or less if the outputs are few and the
 /// inputs are enough for the lanes. Does not depend on the rows, or on the parts of the weights.
 fn split_quads(shape: &LinearShape) -> usize {
-    let panel = PANEL / 4;
+    let mut quads = PANEL / 4;
     let input_quads = stride(shape.inputs) / 4;
-    let is_enough = |quads: usize| READS_OF_LANE * 256 / quads <= input_quads;
-    match shape.outputs.div_ceil(PANEL) < ENOUGH_SPLITS {
-        true => [panel / 4, panel / 2].into_iter().find(|&quads| is_enough(quads)).unwrap_or(panel),
-        false => panel,
+    while quads > 4
+        && shape.outputs.div_ceil(4 * quads) < ENOUGH_SPLITS
+        && READS_OF_LANE * 256 / (quads / 2) <= input_quads
+    {
+        quads /= 2;
     }
+    quads
 }
 
 /// Weights that a lane of `matvec_split` reads at a time.

@@ -98,8 +98,9 @@ impl Transformer {
             let source_tokens = (size + 1) * longest;
             capacity = capacity.max(cache_capacity(request.options.max_length));
             let cache = elements(rows * capacity, cached);
-            let largest =
-                cache.max(elements(rows, config.target_vocabulary)).max(elements(source_tokens, widest));
+            let largest = [cache, elements(rows, config.target_vocabulary), elements(source_tokens, widest)];
+            let scores = elements(rows, selection_words(&request.options));
+            let largest = largest.into_iter().fold(scores, u64::max);
             let fits = rows <= limits.rows
                 && size < limits.sentences
                 && source_tokens <= limits.source_tokens
@@ -187,6 +188,12 @@ impl Transformer {
             globals: most_globals(config, batch.iter().map(|request| &request.global_tokens[..])),
         })
     }
+}
+
+/// Words of a row's lists of candidates on a software adapter: as many lists as candidates, with values and tokens.
+fn selection_words(options: &DecodeOptions) -> usize {
+    let candidates = options.num_beams + options.eos.len();
+    2 * candidates * candidates
 }
 
 /// The room of a batch's rows.

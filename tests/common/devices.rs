@@ -39,13 +39,24 @@ pub async fn devices() -> Vec<Device> {
 
 /// A GPU whose buffers hold no more than `bytes` each, and that has only WebGPU's default limits otherwise.
 pub async fn gpu_with_buffers_of(bytes: u64) -> Device {
+    Device::Gpu(Arc::new(small_gpu(bytes).await))
+}
+
+/// The same with kernels as for another class of adapter.
+pub async fn small_gpu_as(class: AdapterClass, bytes: u64) -> Device {
+    let mut gpu = small_gpu(bytes).await;
+    gpu.force_class(class);
+    Device::Gpu(Arc::new(gpu))
+}
+
+async fn small_gpu(bytes: u64) -> Gpu {
     let adapter = gpu::any().await.expect("a GPU adapter");
     let limits = wgpu::Limits {
         max_buffer_size: bytes,
         max_storage_buffer_binding_size: bytes,
         ..wgpu::Limits::defaults()
     };
-    Device::Gpu(Arc::new(Gpu::open_with_limits(adapter, limits).await.expect("opens")))
+    Gpu::open_with_limits(adapter, limits).await.expect("opens")
 }
 
 /// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.

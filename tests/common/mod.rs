@@ -7,7 +7,7 @@ pub mod pickles;
 
 use std::path::Path;
 
-pub use devices::{devices, gpu, gpu_as, gpu_with_buffers_of};
+pub use devices::{devices, gpu, gpu_as, gpu_with_buffers_of, small_gpu_as};
 pub use files::{data, edited, model, read, repository, rounded};
 
 /// Marks a test that runs natively and in a browser alike.
