@@ -54,14 +54,14 @@ async fn ids(device: &Device, beams: usize) -> Result<Vec<u32>, GenerateError> {
 async fn a_wrong_kernel_is_found_and_passed_over() {
     let want = ids(&Device::Cpu, 1).await.expect("the CPU searches");
     let gpu = own_gpu().await;
-    gpu.spoil("matmul_tiled_f32", "fma(", "0.5 * fma(");
+    gpu.spoil("matmul_split_f32", "fma(", "0.5 * fma(");
     let gpu = Arc::new(gpu);
     let device = Device::Gpu(gpu.clone());
     let before = ids(&device, 1).await;
     assert!(before.is_err() || before.is_ok_and(|ids| ids != want), "the kernel is needed");
 
     let passed_over = quick(&gpu, WeightPrecision::F32).await.expect("the device answers");
-    assert_eq!(passed_over.wrong.iter().collect::<Vec<_>>(), ["matmul_tiled_f32"]);
+    assert_eq!(passed_over.wrong.iter().collect::<Vec<_>>(), ["matmul_split_f32"]);
     assert_eq!(gpu.verdict().extent, Extent::Quick);
     assert_eq!(ids(&device, 1).await.expect("another kernel"), want);
     assert_eq!(ids(&device, 4).await.expect("another kernel"), ids(&Device::Cpu, 4).await.unwrap());
@@ -71,7 +71,7 @@ async fn a_wrong_kernel_is_found_and_passed_over() {
 #[device_test]
 async fn a_wrong_kernel_without_a_substitute_is_refused() {
     let gpu = own_gpu().await;
-    let names = ["matmul_tiled_f32", "matmul_registers_f32"];
+    let names = ["matmul_split_f32", "matmul_registers_f32"];
     names.into_iter().for_each(|name| gpu.spoil(name, "fma(", "0.5 * fma("));
     let gpu = Arc::new(gpu);
     let known = Known::of(&GROUPS[0], WeightPrecision::F32, false).await.expect("the CPU answers");
@@ -87,7 +87,7 @@ async fn a_wrong_kernel_without_a_substitute_is_refused() {
     let error = ids(&Device::Gpu(gpu.clone()), 1).await.expect_err("no kernel is left");
     let message = error.to_string();
     assert!(matches!(error, GenerateError::Gpu(GpuError::WrongKernel { .. })), "{message}");
-    for part in [gpu.adapter().name(), "matmul_tiled_f32", "--device cpu", "--recheck"] {
+    for part in [gpu.adapter().name(), "matmul_split_f32", "--device cpu", "--recheck"] {
         assert!(message.contains(part), "{part:?} is not in {message:?}");
     }
 }

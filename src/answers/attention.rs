@@ -81,6 +81,12 @@ pub(super) fn attention(cases: &mut Cases) {
             }
         }
     }
+    for (queries, keys) in sizes::MANY_QUERIES {
+        for (causal, widths) in [(false, [64, 16]), (true, [33, 70])] {
+            let shape = AttentionShape { batch: 2, causal, ..shape(queries, keys, widths) };
+            Inputs::new(cases, shape, sizes::MASKS[1], 0).add(cases, None, ScoreFunction::Product, false);
+        }
+    }
     for (width, first) in sizes::HEADS {
         let shape = shape(5, 6, [width, width]);
         Inputs::new(cases, shape, sizes::MASKS[1], first).add(cases, None, ScoreFunction::Product, false);

@@ -32,6 +32,14 @@ pub(super) fn linear(cases: &mut Cases) {
             g.gated_linear(x, Linear { weight, bias: Some(bias), scale: 0.3 }, Activation::GeluTanh, z)
         });
     }
+    // tiles take many rows and outputs only
+    let [rows, inputs, outputs] = sizes::MANY_ROWS;
+    let (x, weight) = (cases.random(rows, inputs), cases.matrix(outputs, inputs));
+    let many_rows = cases.add(format!("linear [{rows}, {inputs}] · [{inputs}, {outputs}]"), SUMS, |g| {
+        let x = g.state(x);
+        g.linear(x, Linear { weight, bias: None, scale: 1.0 }, Activation::Identity, None)
+    });
+    many_rows.quick(true);
     for rows in [1, 4, 64] {
         let (x, weight) = (cases.random(rows, 512), cases.matrix(1024, 512));
         let layer = Linear { weight, bias: None, scale: 1.0 };

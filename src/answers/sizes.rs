@@ -27,6 +27,9 @@ pub const LINEAR: [[usize; 3]; 22] = [
     [200, 512, 257],
 ];
 
+/// Rows, inputs and outputs of a linear layer with enough tiles for a large GPU.
+pub const MANY_ROWS: [usize; 3] = [513, 20, 1988];
+
 /// Elements of a row, tokens of a vocabulary, and rows of an embedding.
 pub const EMBEDDING: [(usize, usize, usize); 4] = [(1, 1, 1), (6, 130, 5), (64, 200, 33), (129, 64, 3)];
 
@@ -47,6 +50,9 @@ pub const MASKS: [Mask; 4] = [
 
 /// Queries and keys of an attention.
 pub const ATTENTION: [(usize, usize); 7] = [(1, 1), (1, 70), (7, 9), (8, 64), (9, 65), (17, 5), (33, 70)];
+
+/// The same for tiles of queries, which take many of them only.
+pub const MANY_QUERIES: [(usize, usize); 2] = [(257, 70), (270, 270)];
 
 /// Width of a head, and first column of the heads in their matrix.
 pub const HEADS: [(usize, usize); 10] =
