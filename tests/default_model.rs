@@ -1,4 +1,4 @@
-//! The embedded model, and its source in f16: their stored translations, id by id; independence of a sentence from its batch; allocations of a
+//! The embedded model, its source in f16, and the model of the other direction: their stored translations, id by id; independence of a sentence from its batch; allocations of a
 //! translation.
 #![cfg(feature = "embedded-model")]
 
@@ -68,11 +68,12 @@ async fn numbers_in_8_bits_give_the_same_on_a_gpu() {
 }
 
 #[device_test]
-async fn every_stored_translation_of_the_source_is_found() {
-    let folder = "models/tatoeba-en-de";
-    let model = Model::load(repository(folder)).expect("sound");
-    for device in devices().await {
-        finds_all(&device, &model, PrecisionChoice::Auto, &cases_of(folder)).await;
+async fn every_stored_translation_of_other_models_is_found() {
+    for folder in ["models/tatoeba-en-de", "models/tatoeba-de-en-q8"] {
+        let model = Model::load(repository(folder)).expect("sound");
+        for device in devices().await {
+            finds_all(&device, &model, PrecisionChoice::Auto, &cases_of(folder)).await;
+        }
     }
 }
 

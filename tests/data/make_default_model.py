@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Make expected.json of a default model: what Hugging Face's MarianMTModel translates with its weights.
+"""Make expected.json of a model in models/: what Hugging Face's MarianMTModel translates with its weights.
 
     python make_default_model.py ../../models/tatoeba-en-de-q8 [--check] [--bleu [FILE]]
+    python make_default_model.py ../../models/tatoeba-de-en-q8 --swap [--check] [--bleu [FILE]]
 
-Writes FOLDER/expected.json, with the sentences of models/tatoeba-en-de/expected.json. --check compares instead.
+Writes FOLDER/expected.json, with the sentences of models/tatoeba-en-de/expected.json or, with --swap, their translations. --check compares instead.
 --bleu translates tatoeba-test.tsv as well and prints the scores of the model's card; FILE gets the translations
 with 4 beams, for make_evaluate.py. Weights in 8 bits (docs/weights.md) are multiplied by their scales first.
 Arithmetic is float32.
@@ -74,11 +75,11 @@ def translate(texts, tokenizer, model, beams):
     return [out[i] for i in range(len(texts))]
 
 
-def print_scores(tokenizer, model, file):
+def print_scores(tokenizer, model, file, swap):
     import sacrebleu
 
     pairs = [line.split("\t") for line in (DATA / "tatoeba-test.tsv").read_text().splitlines()]
-    sources, references = ([pair[side] for pair in pairs] for side in (0, 1))
+    sources, references = ([pair[side] for pair in pairs] for side in ((1, 0) if swap else (0, 1)))
     for beams in (1, BEAMS):
         translations = translate(sources, tokenizer, model, beams)
         bleu = sacrebleu.corpus_bleu(translations, [references])
@@ -91,6 +92,7 @@ def print_scores(tokenizer, model, file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--swap", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--bleu", nargs="?", type=Path, const=False, metavar="FILE")
     arguments = parser.parse_args()
@@ -99,7 +101,8 @@ def main():
     stored = json.loads((SOURCE / "expected.json").read_text())
     tokenizer = MarianTokenizer.from_pretrained(folder)
     model, double = load(folder, torch.float32), load(folder, torch.float64)
-    cases = [case(old["source"], tokenizer, model, double) for old in stored["cases"]]
+    side = "beam_text" if arguments.swap else "source"
+    cases = [case(old[side], tokenizer, model, double) for old in stored["cases"]]
     if arguments.check:
         cases_stored = json.loads((folder / "expected.json").read_text())["cases"]
         for new, old in zip(cases, cases_stored, strict=True):
@@ -120,7 +123,7 @@ def main():
         (folder / "expected.json").write_text(json.dumps(header, ensure_ascii=False, indent=1))
         print(f"{len(cases)} cases")
     if arguments.bleu is not None:
-        print_scores(tokenizer, model, arguments.bleu)
+        print_scores(tokenizer, model, arguments.bleu, arguments.swap)
 
 
 main()
