@@ -37,7 +37,7 @@ pub static MATVEC_4ROWS_SPLIT: ByPrecision = linear_kernels!(
     STORAGE
 );
 
-/// Fuses the output layer with a [`VOCABULARY_CHUNKS`] over all of its logits. `None` if a workgroup has no whole
+/// Fuses the output layer with a [`VOCABULARY_PANELS`] over all of its logits. `None` if a workgroup has no whole
 /// panel, chunks are not panels, sums are kept, or bans depend on a row's history.
 ///
 /// * storage: x `[rows, inputs]`, weight (panels of the layer's part), bias `[outputs]`, bans, search, y

@@ -98,9 +98,13 @@ impl Transformer {
             let source_tokens = (size + 1) * longest;
             capacity = capacity.max(cache_capacity(request.options.max_length));
             let cache = elements(rows * capacity, cached);
-            let largest = [cache, elements(rows, config.target_vocabulary), elements(source_tokens, widest)];
-            let scores = elements(rows, selection_words(&request.options));
-            let largest = largest.into_iter().fold(scores, u64::max);
+            let buffers = [
+                cache,
+                elements(rows, config.target_vocabulary),
+                elements(rows, selection_words(&request.options)),
+                elements(source_tokens, widest),
+            ];
+            let largest = buffers.into_iter().fold(0, u64::max);
             let fits = rows <= limits.rows
                 && size < limits.sentences
                 && source_tokens <= limits.source_tokens
