@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018). A workgroup has sixteen queries, which
 // share reads, and 64 elements of a head. It takes 32 keys at a time: a lane scores two keys for a query, then sums
 // four elements of the values for that query.
-// uses: shared/value_quads.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/staged_keys.wgsl,
+// uses: shared/value_quads.wgsl, shared/context_quad.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/staged_keys.wgsl,
 // shared/head_quads.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl defines
 const LANES: u32 = 256u;
 const QUERIES: u32 = 16u;
@@ -85,15 +85,5 @@ fn main(
     if (first_query + row > last_query) {
         return;
     }
-    let start = context_start(sentence, query);
-    for (var i = 0u; i < 4u; i++) {
-        if (d + i < D_VALUE) {
-            context[start + head * D_VALUE + d + i] = select(0.0, value[i] / sum, sum > 0.0);
-        }
-        // padding of the row
-        let padding = p.heads * D_VALUE + d + i;
-        if (head == p.heads - 1u && padding < out_stride()) {
-            context[start + padding] = 0.0;
-        }
-    }
+    store_context(sentence, query, head, d, value, sum);
 }

@@ -1,7 +1,7 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018). A workgroup has one query and 64 elements
 // of a head. It takes 64 keys at a time: four lanes score a key; then sixteen lanes sum the values of every sixteenth
 // key, four elements each, which they read while the others compute the weights.
-// uses: shared/value_quads.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what
+// uses: shared/value_quads.wgsl, shared/context_quad.wgsl, shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what
 // attention.wgsl and cached_attention.wgsl define
 const LANES: u32 = 256u;
 const KEYS: u32 = 64u;
@@ -118,17 +118,7 @@ fn main(
     for (var i = 1u; i < COLUMNS; i++) {
         sum += sums[i];
     }
-    let start = context_start(sentence, query);
-    for (var i = 0u; i < 4u; i++) {
-        if (d + i < D_VALUE) {
-            context[start + head * D_VALUE + d + i] = select(0.0, value[i] / sum, sum > 0.0);
-        }
-        // padding of the row
-        let padding = p.heads * D_VALUE + d + i;
-        if (head == p.heads - 1u && padding < out_stride()) {
-            context[start + padding] = 0.0;
-        }
-    }
+    store_context(sentence, query, head, d, value, sum);
 }
 
 // A fourth of the product of the query and a key in the cache.

@@ -19,12 +19,6 @@ fn weights(block: u32) -> mat4x4<f32> {
     return mat4x4(widened(first.xy), widened(first.zw), widened(last.xy), widened(last.zw));
 }
 
-// Four outputs of one of four inputs.
-fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
-    let words = weight[block + input / 2u * 16u];
-    return widened(select(words.xy, words.zw, input % 2u == 1u));
-}
-
 // Scales of four outputs.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
     return vec4(1.0);

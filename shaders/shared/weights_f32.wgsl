@@ -13,11 +13,6 @@ fn weights(block: u32) -> mat4x4<f32> {
     return mat4x4(weight[block], weight[block + 16u], weight[block + 32u], weight[block + 48u]);
 }
 
-// Four outputs of one of four inputs.
-fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
-    return weight[block + input * 16u];
-}
-
 // Scales of four outputs.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
     return vec4(1.0);

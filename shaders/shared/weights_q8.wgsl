@@ -20,11 +20,6 @@ fn weights(block: u32) -> mat4x4<f32> {
     return mat4x4(widened(words.x), widened(words.y), widened(words.z), widened(words.w));
 }
 
-// Four outputs of one of four inputs.
-fn weights_of_input(block: u32, input: u32) -> vec4<f32> {
-    return widened(weight[block][input]);
-}
-
 // Scales of four outputs.
 fn weight_scale(part_quad: u32, input_quads: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(weight[first_block(part_quad, input_quads) + input_quads * 16u]);

@@ -54,7 +54,7 @@ pub(super) fn linear(cases: &mut Cases) {
 
 /// A norm whose result only a linear layer reads: on a GPU one launch.
 pub(super) fn normalized_linear(cases: &mut Cases) {
-    for [rows, inputs, outputs] in sizes::LINEAR.into_iter().filter(|[rows, ..]| *rows <= 16) {
+    for [rows, inputs, outputs] in sizes::LINEAR.into_iter().filter(|[rows, ..]| *rows <= 32) {
         let (x, residual) = (cases.random(rows, inputs), cases.random(rows, inputs));
         let (weight, bias) = (cases.matrix(outputs, inputs), cases.vector(outputs));
         let (gamma, beta) = (cases.vector(inputs), cases.vector(inputs));

@@ -29,7 +29,7 @@ pub static ATTENTION: Kernel = Kernel {
 /// One workgroup per query, head and 64 elements of the head.
 pub static ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "attention_workgroup",
-    wgsl: attention_wgsl!("attention", "attend_workgroup" + "value_quads"),
+    wgsl: attention_wgsl!("attention", "attend_workgroup" + "value_quads" + "context_quad"),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
 };
@@ -39,7 +39,7 @@ pub static ATTENTION_TILE: Kernel = Kernel {
     name: "attention_tile",
     wgsl: attention_wgsl!(
         "attention",
-        "attend_tile" + "head_score" + "head_quads" + "staged_keys" + "value_quads"
+        "attend_tile" + "head_score" + "head_quads" + "staged_keys" + "value_quads" + "context_quad"
     ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
@@ -61,7 +61,7 @@ pub static ADDITIVE_ATTENTION_TILE: Kernel = Kernel {
     name: "additive_attention_tile",
     wgsl: attention_wgsl!(
         "attention",
-        "attend_tile" + "additive_score" + "head_quads" + "staged_keys" + "value_quads"
+        "attend_tile" + "additive_score" + "head_quads" + "staged_keys" + "value_quads" + "context_quad"
     ),
     storage: STORAGE,
     params: AttentionParams::FIELDS,
@@ -133,7 +133,7 @@ pub enum Variant {
     Invocation,
     /// Lanes share the keys of one query.
     Workgroup,
-    /// Lanes share the keys of 16 queries of a sentence; with a cache, the same as `Workgroup`.
+    /// Lanes share the keys of 16 queries of a sentence. With a cache, or for heads wider than 64, the same as `Workgroup`.
     Tile,
 }
 

@@ -34,7 +34,7 @@ pub static CACHED_ATTENTION: Kernel = Kernel {
 /// One workgroup per row, head and 64 elements of the head.
 pub static CACHED_ATTENTION_WORKGROUP: Kernel = Kernel {
     name: "cached_attention_workgroup",
-    wgsl: attention_wgsl!("cached_attention", "attend_workgroup" + "value_quads"),
+    wgsl: attention_wgsl!("cached_attention", "attend_workgroup" + "value_quads" + "context_quad"),
     storage: STORAGE,
     params: CachedAttentionParams::FIELDS,
 };

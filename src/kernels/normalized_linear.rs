@@ -25,7 +25,7 @@ pub static MATVEC_SPLIT: ByPrecision =
 pub static MATVEC_4ROWS_SPLIT: ByPrecision =
     linear_kernels!("normalized_", "matvec_4rows_split" + "normalized_inputs" + "split_sums", STORAGE);
 
-/// Maximum panels of a fused layer: each is a workgroup that computes the statistics again. Layers of a stack have
+/// Maximum panels of a fused layer: each has up to four workgroups, which compute the statistics again. Layers of a stack have
 /// fewer, a large vocabulary has more.
 const MOST_PANELS: u32 = 128;
 

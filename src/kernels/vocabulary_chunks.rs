@@ -8,7 +8,9 @@ use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 /// One invocation per chunk of each row.
 pub static VOCABULARY_CHUNKS: Kernel = Kernel {
     name: "vocabulary_chunks",
-    wgsl: wgsl!("vocabulary_chunks" + "bans" + "search" + "candidate" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "vocabulary_chunks" + "vocabulary_notes" + "bans" + "search" + "candidate" + "masked" + "grid"
+    ),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
     params: VocabularyChunksParams::FIELDS,
 };
@@ -16,7 +18,16 @@ pub static VOCABULARY_CHUNKS: Kernel = Kernel {
 /// Sixteen lanes per chunk of 64 neighbouring tokens of each row.
 pub static VOCABULARY_PANELS: Kernel = Kernel {
     name: "vocabulary_panels",
-    wgsl: wgsl!("vocabulary_panels" + "panel_notes" + "bans" + "search" + "candidate" + "masked" + "grid"),
+    wgsl: wgsl!(
+        "vocabulary_panels"
+            + "vocabulary_notes"
+            + "panel_notes"
+            + "bans"
+            + "search"
+            + "candidate"
+            + "masked"
+            + "grid"
+    ),
     storage: VOCABULARY_CHUNKS.storage,
     params: VocabularyChunksParams::FIELDS,
 };
