@@ -165,6 +165,9 @@ impl Band {
         Self { block: 1, left: radius, right: radius }
     }
 
+    /// No key at all: a layer whose queries see only sums.
+    pub const NONE: Self = Self { block: 0, left: 0, right: 0 };
+
     /// Number of keys, also of those beyond the text.
     pub const fn width(self) -> usize {
         self.left + self.block + self.right

@@ -13,9 +13,10 @@ use wordloom::decode::DecodeOptions;
 use wordloom::model::SelfAttentionChoice;
 use wordloom::model::files::ModelFiles;
 use wordloom::precision::PrecisionChoice;
+use wordloom::trace::{AttentionKind, TraceOptions, TraceRequest, record};
 use wordloom::train::new_projections::new_projections;
 use wordloom::train::{Capacity, Pair, Recipe, Trainer};
-use wordloom::transformer::{ForwardInput, ForwardSelection, GenerateOptions, GenerateRequest};
+use wordloom::transformer::{Cancel, ForwardInput, ForwardSelection, GenerateOptions, GenerateRequest, Keep};
 use wordloom::{Device, Model, Transformer, WeightPrecision};
 
 const FOLDER: &str = "models/marian_tied";
@@ -220,6 +221,45 @@ async fn a_layer_takes_other_kinds_and_its_own_again() {
     for precision in [WeightPrecision::F16, WeightPrecision::Q8].map(PrecisionChoice::Is) {
         let loaded = Transformer::load_with_weights(&Device::Cpu, &model, precision, &mut |_| {}).unwrap();
         assert_eq!(ids(&loaded, &requests()).await.len(), own.len());
+    }
+}
+
+/// Maps have a column for each sum, in a pass and in a search, and say so. A text without sums has a matrix of its tokens.
+#[device_test]
+async fn maps_are_over_sums() {
+    let (_, model) = fixture();
+    for device in devices().await {
+        let transformer = Transformer::load(&device, &model, &mut |_| {}).unwrap();
+        for length in [RANK, 3 * RANK + 1] {
+            let input_ids: Vec<u32> = (0..length as u32).map(|i| 5 + 11 * i).collect();
+            let asked = GenerateRequest::new(input_ids.clone(), DecodeOptions::new(PAD, 0, PAD));
+            let options = TraceOptions { scores: false, ..TraceOptions::default() };
+            let keep = Keep { attention: Some(options.keep_attention()), ..Keep::default() };
+            let found = transformer.generate(&[asked], GenerateOptions::default().keep(keep)).await.unwrap();
+            let target_ids = found[0].hypotheses[0].tokens.clone();
+            let of_search = found[0].attention.as_ref().unwrap().read().await.unwrap();
+            let request = TraceRequest { input_ids, target_ids, prompt: 1 };
+            let recorded = record(&transformer, &[request], &options, &Cancel::default()).await.unwrap();
+            for (of_search, of_pass) in of_search.iter().zip(&recorded[0].attention) {
+                let is_summed = of_pass.kind == AttentionKind::Encoder && length > RANK;
+                let sums = if is_summed { RANK } else { 0 };
+                assert_eq!(of_pass.columns(), of_pass.keys + sums);
+                assert_eq!(of_search.columns(), of_pass.columns());
+                for query in 0..of_pass.queries {
+                    let [row, other] = [of_pass, of_search].map(|layer| layer.row(1, query));
+                    let what = format!("{:?} {query} of {length} on {device:?}", of_pass.kind);
+                    assert_close_where(&what, &other, &row, (1e-5, 1e-5), |_| true);
+                    assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{what}: {row:?}");
+                    if is_summed {
+                        assert!(row[..length].iter().all(|&weight| weight == 0.0), "{what}: {row:?}");
+                    }
+                }
+                if is_summed {
+                    let layout = &of_pass.bands.as_ref().unwrap().layout;
+                    assert_eq!(layout.sum_label(2, length), "Σ 2");
+                }
+            }
+        }
     }
 }
 

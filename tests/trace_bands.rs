@@ -200,6 +200,11 @@ fn made(heads: usize, length: usize, layout: BandLayout) -> LayerAttention {
     }
 }
 
+/// Sums of all tokens by a learned projection.
+fn projected(count: usize) -> BandLayout {
+    BandLayout { band: Band::NONE, sides: SideColumns::Projections(count), global_queries: Vec::new() }
+}
+
 fn layouts() -> Vec<(usize, BandLayout)> {
     let tokens = |band, globals: &[usize]| BandLayout {
         band,
@@ -215,6 +220,7 @@ fn layouts() -> Vec<(usize, BandLayout)> {
         (101, tokens(blocks, &ends)),
         (97, BandLayout { band: Band::window(5), sides: sums, global_queries: Vec::new() }),
         (5, tokens(Band::window(5), &[1])),
+        (97, projected(6)),
     ]
 }
 
@@ -338,6 +344,55 @@ fn hostile_bands_are_refused() {
     layer["sums"] = serde_json::json!({"count": 1, "tokens": 1});
     let error = Trace::from_bytes(json.to_string().as_bytes()).expect_err("two kinds of side keys");
     assert!(error.to_string().contains("both global tokens and sums"), "{error}");
+}
+
+#[test]
+fn hostile_projections_are_refused() {
+    let json: serde_json::Value =
+        serde_json::from_str(&trace(made(2, 97, projected(6))).to_json().unwrap()).unwrap();
+    let cases = [
+        ("projections", serde_json::json!(0), "0 projected sums"),
+        ("projections", serde_json::json!(97), "in a text of 97"),
+        ("projections", serde_json::json!(u64::MAX), "in a text of 97"),
+        ("projections", serde_json::json!(7), "its tokens need"),
+        ("block", serde_json::json!(1), "projected sums and tokens"),
+        ("left", serde_json::json!(u64::MAX), "projected sums and tokens"),
+        ("side_tokens", serde_json::json!([0]), "projected sums and tokens"),
+        ("sums", serde_json::json!({"count": 6, "tokens": 2}), "projected sums and tokens"),
+        ("global_queries", serde_json::json!([0]), "projected sums and tokens"),
+    ];
+    for (key, value, part) in cases {
+        let mut json = json.clone();
+        json.pointer_mut("/sentences/0/attention/0/bands").expect("is there")[key] = value.clone();
+        let error = Trace::from_bytes(json.to_string().as_bytes()).expect_err(part);
+        assert!(error.to_string().contains(part), "{key} {value}: {error}");
+    }
+}
+
+/// Sums are no tokens: they have no distance and are nobody's neighbour.
+#[test]
+fn statistics_leave_sums_out_of_places() {
+    for (count, layout) in [
+        (4, projected(4)),
+        (
+            3,
+            BandLayout {
+                band: Band::window(0),
+                sides: SideColumns::Sums { count: 3, tokens: 2 },
+                global_queries: Vec::new(),
+            },
+        ),
+    ] {
+        let columns = layout.columns();
+        let mut layer = made(1, 6, layout);
+        layer.weights =
+            (0..6 * columns).map(|i| if i % columns < count { 1.0 } else { 0.0 } / count as f32).collect();
+        let statistics = sentence(layer).statistics();
+        let numbers = &statistics[0].numbers;
+        assert_eq!((numbers.distance, numbers.next, numbers.previous, numbers.special), (0.0, 0.0, 0.0, 0.0));
+        assert!((numbers.entropy - (count as f64).ln()).abs() < 1e-6, "{numbers:?}");
+        assert_eq!(numbers.full_rank, if count == 4 { 4 } else { 6 });
+    }
 }
 
 /// Random changes give an error, or a trace that every analysis takes.

@@ -142,7 +142,7 @@ impl<'a> BandCells<'a> {
     /// The side key at a column.
     fn side(&self, column: usize, keys: usize) -> Option<usize> {
         match self.bands().layout.sides {
-            SideColumns::Sums { .. } => column.checked_sub(keys),
+            SideColumns::Sums { .. } | SideColumns::Projections(_) => column.checked_sub(keys),
             SideColumns::Tokens(_) => self.sides.binary_search(&column).ok(),
         }
     }

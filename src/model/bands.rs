@@ -27,6 +27,8 @@ pub enum SideColumns {
         /// Tokens of a block.
         tokens: usize,
     },
+    /// So many sums of all tokens, by a learned projection (Linformer), which stand to the right of the tokens.
+    Projections(usize),
 }
 
 /// Bands of a layer.
@@ -43,15 +45,15 @@ impl BandLayout {
     pub fn sides(&self) -> usize {
         match &self.sides {
             SideColumns::Tokens(tokens) => tokens.len(),
-            SideColumns::Sums { count, .. } => *count,
+            SideColumns::Sums { count, .. } | SideColumns::Projections(count) => *count,
         }
     }
 
-    /// Number of sums of blocks.
+    /// Number of sums.
     pub fn sums(&self) -> usize {
         match self.sides {
             SideColumns::Tokens(_) => 0,
-            SideColumns::Sums { count, .. } => count,
+            SideColumns::Sums { count, .. } | SideColumns::Projections(count) => count,
         }
     }
 
@@ -62,7 +64,8 @@ impl BandLayout {
 
     /// Key of the first column of a query's band; negative before the text.
     pub fn first_key(&self, query: usize) -> isize {
-        (query / self.band.block * self.band.block) as isize - self.band.left as isize
+        let block = query.checked_div(self.band.block).unwrap_or(0);
+        (block * self.band.block) as isize - self.band.left as isize
     }
 
     /// Number of weights of a layer: of all queries, and of those that see all.
@@ -74,16 +77,20 @@ impl BandLayout {
     pub fn side_columns(&self, keys: usize) -> Vec<usize> {
         match &self.sides {
             SideColumns::Tokens(tokens) => tokens.clone(),
-            SideColumns::Sums { count, .. } => (keys..keys + count).collect(),
+            SideColumns::Sums { count, .. } | SideColumns::Projections(count) => {
+                (keys..keys + count).collect()
+            }
         }
     }
 
-    /// Tokens of a sum of a text of `keys` tokens.
-    pub fn tokens_of_sum(&self, sum: usize, keys: usize) -> std::ops::Range<usize> {
+    /// What a reader sees of a sum of a text of `keys` tokens: `Σ 0–15` for the tokens of a block, `Σ 3` for one of all tokens.
+    pub fn sum_label(&self, sum: usize, keys: usize) -> String {
         match self.sides {
-            SideColumns::Sums { count, tokens } if sum + 1 == count => sum * tokens..keys,
-            SideColumns::Sums { tokens, .. } => sum * tokens..(sum + 1) * tokens,
-            SideColumns::Tokens(_) => 0..0,
+            SideColumns::Sums { count, tokens } => {
+                let end = if sum + 1 == count { keys } else { (sum + 1) * tokens };
+                format!("Σ {}–{}", sum * tokens, end.saturating_sub(1))
+            }
+            SideColumns::Projections(_) | SideColumns::Tokens(_) => format!("Σ {sum}"),
         }
     }
 }

@@ -6,9 +6,17 @@ use super::bands::{Bands, SideColumns};
 use super::maps::LayerAttention;
 
 impl LayerAttention {
-    /// Columns of the whole matrix: the keys, then the sums of blocks if the layer has any.
+    /// Columns of the whole matrix: the keys, then the sums if the layer has any.
     pub fn columns(&self) -> usize {
         self.keys + self.bands.as_ref().map_or(0, |bands| bands.layout.sums())
+    }
+
+    /// Columns of the whole matrix that any query sees.
+    pub(crate) fn seen_columns(&self) -> usize {
+        match &self.bands {
+            Some(Bands { layout, .. }) if layout.band.width() == 0 => layout.sides(),
+            _ => self.columns(),
+        }
     }
 
     /// Stored weights of a query: the keys, or the side keys and the band.
@@ -30,7 +38,7 @@ impl LayerAttention {
         let stored = &self.weights[row * layout.columns()..][..layout.columns()];
         let side = match &layout.sides {
             SideColumns::Tokens(tokens) => tokens.binary_search(&column).ok(),
-            SideColumns::Sums { .. } => column.checked_sub(self.keys),
+            SideColumns::Sums { .. } | SideColumns::Projections(_) => column.checked_sub(self.keys),
         };
         if let Some(side) = side {
             return stored[side];
@@ -55,7 +63,7 @@ impl LayerAttention {
             self.weights[row * layout.columns()..][..layout.columns()].split_at(layout.sides());
         let tokens: &[usize] = match &layout.sides {
             SideColumns::Tokens(tokens) => tokens,
-            SideColumns::Sums { .. } => &[],
+            SideColumns::Sums { .. } | SideColumns::Projections(_) => &[],
         };
         for (place, &weight) in sides.iter().enumerate() {
             use_weight(tokens.get(place).copied().unwrap_or(self.keys + place), weight);

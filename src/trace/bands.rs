@@ -15,6 +15,8 @@ pub(super) struct LayoutJson {
     side_tokens: Vec<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<SumsJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    projections: Option<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     global_queries: Vec<usize>,
     /// Row-major; not in safetensors.
@@ -33,16 +35,19 @@ impl LayoutJson {
     pub fn new(layer: &LayerAttention, with_weights: bool) -> Option<Self> {
         let bands = layer.bands.as_ref()?;
         let BandLayout { band: Band { block, left, right }, sides, global_queries } = &bands.layout;
-        let (side_tokens, sums) = match *sides {
-            SideColumns::Tokens(ref tokens) => (tokens.clone(), None),
-            SideColumns::Sums { count, tokens } => (Vec::new(), Some(SumsJson { count, tokens })),
-        };
+        let (mut side_tokens, mut sums, mut projections) = (Vec::new(), None, None);
+        match *sides {
+            SideColumns::Tokens(ref tokens) => side_tokens.clone_from(tokens),
+            SideColumns::Sums { count, tokens } => sums = Some(SumsJson { count, tokens }),
+            SideColumns::Projections(count) => projections = Some(count),
+        }
         Some(Self {
             block: *block,
             left: *left,
             right: *right,
             side_tokens,
             sums,
+            projections,
             global_queries: global_queries.clone(),
             global_weights: if with_weights { bands.global_weights.clone() } else { Vec::new() },
         })
@@ -50,6 +55,9 @@ impl LayoutJson {
 
     /// The layout of a text of `length` tokens. Says what is wrong with it.
     pub fn layout(&self, length: usize) -> Result<BandLayout, String> {
+        if let Some(count) = self.projections {
+            return self.of_projections(count, length);
+        }
         let Self { block, left, right, .. } = *self;
         if block == 0 || block > length || left > length || right > length {
             return Err(format!(
@@ -77,5 +85,18 @@ impl LayoutJson {
         };
         let global_queries = self.global_queries.clone();
         Ok(BandLayout { band: Band { block, left, right }, sides, global_queries })
+    }
+
+    /// The layout of sums by a learned projection, which have no tokens beside them.
+    fn of_projections(&self, count: usize, length: usize) -> Result<BandLayout, String> {
+        let is_alone = self.sums.is_none() && self.side_tokens.is_empty() && self.global_queries.is_empty();
+        if !is_alone || [self.block, self.left, self.right] != [0; 3] {
+            return Err("has projected sums and tokens beside them".into());
+        }
+        if count == 0 || count >= length {
+            return Err(format!("has {count} projected sums in a text of {length} tokens"));
+        }
+        let sides = SideColumns::Projections(count);
+        Ok(BandLayout { band: Band::NONE, sides, global_queries: Vec::new() })
     }
 }

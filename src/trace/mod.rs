@@ -151,16 +151,13 @@ impl TracedSentence {
         self.query_tokens(kind).into_iter().map(|token| token.label(text)).collect()
     }
 
-    /// Labels of the columns of a kind's whole matrices: of the keys, and of the sums of blocks that some layers see.
+    /// Labels of the columns of a kind's whole matrices: of the keys, and of the sums that some layers see.
     pub fn column_labels(&self, kind: AttentionKind) -> Vec<String> {
         let mut labels = self.key_labels(kind);
         let keys = labels.len();
         let layouts = self.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
         if let Some(layout) = layouts.max_by_key(|layout| layout.sums()) {
-            labels.extend((0..layout.sums()).map(|sum| {
-                let tokens = layout.tokens_of_sum(sum, keys);
-                format!("Σ {}–{}", tokens.start, tokens.end.saturating_sub(1))
-            }));
+            labels.extend((0..layout.sums()).map(|sum| layout.sum_label(sum, keys)));
         }
         labels
     }

@@ -173,7 +173,7 @@ impl Numbers {
         }
         let spectrum = is_small(sizes).then(|| {
             let whole = layer.only(head).whole();
-            (Spectrum::of(whole.head(0)), sizes[0].min(sizes[1]))
+            (Spectrum::of(whole.head(0)), layer.queries.min(layer.seen_columns()))
         });
         sums.numbers(spectrum.unwrap_or_default())
     }
@@ -237,6 +237,8 @@ impl Numbers {
 
 /// What is measured of each query.
 struct Measure {
+    /// Columns that are tokens; sums stand to the right of them.
+    tokens: usize,
     special: Vec<bool>,
     punctuation: Vec<bool>,
     rarest: Option<usize>,
@@ -257,7 +259,7 @@ impl Measure {
             AttentionKind::Cross if queries > 1 => (columns - 1) as f64 / (queries - 1) as f64,
             _ => 1.0,
         };
-        Self { special, punctuation, rarest, scale }
+        Self { tokens: keys.len(), special, punctuation, rarest, scale }
     }
 
     /// Adds a query, with the keys that it sees and their weights.
@@ -270,13 +272,14 @@ impl Measure {
         let entropy: f64 = seen.iter().filter(|&&(_, p)| p > 0.0).map(|(_, p)| -p * p.ln()).sum();
         sums.add(0, entropy, 0.0);
         sums.add(1, entropy / (seen.len() as f64).ln(), 0.0);
-        let tokens = seen.iter().filter(|&&(key, _)| key < self.special.len());
+        let tokens = seen.iter().filter(|&&(key, _)| key < self.tokens);
         sums.add(2, tokens.map(|&(key, p)| p * (key as f64 - place).abs()).sum(), 0.0);
         sums.add(3, seen.iter().map(|&(_, p)| p).fold(0.0, f64::max), 0.0);
         let even = 1.0 / seen.len() as f64;
-        let neighbours = [Some(own), own.checked_sub(1), own.checked_add(1)];
+        let neighbours = [Some(own), own.checked_sub(1), own.checked_add(1)]
+            .map(|key| key.filter(|&key| key < self.tokens));
         for (slot, key) in (4..).zip(neighbours) {
-            let seen_there = seen.iter().find(|&&(other, _)| Some(other) == key);
+            let seen_there = key.and_then(|key| seen.iter().find(|&&(other, _)| other == key));
             if let Some(&(_, mass)) = seen_there {
                 sums.add(slot, mass, even);
             }

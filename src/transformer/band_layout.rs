@@ -1,4 +1,4 @@
-//! Where the weights of layers with bands stand.
+//! Where the weights of layers with bands or sums stand.
 
 use super::global_states::globals_of;
 use crate::model::config::ModelConfig;
@@ -44,10 +44,15 @@ pub(crate) fn band_layout(
                 global_queries: ends,
             })
         }
+        SelfAttentionKind::Linformer { rank, is_learned: true } => Some(BandLayout {
+            band: Band::NONE,
+            sides: SideColumns::Projections(*rank),
+            global_queries: Vec::new(),
+        }),
         SelfAttentionKind::Full
         | SelfAttentionKind::Uniform
         | SelfAttentionKind::SharedQk
-        | SelfAttentionKind::Linformer { .. }
+        | SelfAttentionKind::Linformer { is_learned: false, .. }
         | SelfAttentionKind::Additive => None,
     }
 }

@@ -36,8 +36,7 @@ pub fn label(sentence: &TracedSentence, kind: AttentionKind, side: Side, index: 
             sentence.layers(kind).filter_map(|layer| layer.bands.as_ref()).map(|bands| &bands.layout);
         let layout = layouts.max_by_key(|layout| layout.sums())?;
         let of_sum = Some(index - tokens).filter(|sum| *sum < layout.sums())?;
-        let of_sum = layout.tokens_of_sum(of_sum, tokens);
-        return Some(format!("Σ {}–{}", of_sum.start, of_sum.end.saturating_sub(1)));
+        return Some(layout.sum_label(of_sum, tokens));
     }
     let (token, of_target) = match side {
         Side::Query if kind.queries_target() => (&sentence.target_tokens.get(index + 1)?.token, true),
