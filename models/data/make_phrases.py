@@ -371,21 +371,22 @@ def key(text):
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def tested():
+def tested(languages):
     """The sentences of the test sets, and one of those that are looked at by eye."""
     data = Path(__file__).parent / "../../tests/data"
-    files = ["tatoeba-test.tsv", "everyday/sentences.tsv", "news/sentences.tsv", "names/en-de.tsv"]
+    names = ["-".join(way) for way in (languages.split("-"), languages.split("-")[::-1])]
+    files = ["tatoeba-test.tsv", "everyday/sentences.tsv", "news/sentences.tsv", *(f"names/{name}.tsv" for name in names)]
     cells = [cell for name in files for line in (data / name).read_text().splitlines() for cell in line.split("\t")]
     return {key(cell) for cell in [*cells, "I'm allergic to nuts."]}
 
 
-def main():
-    held_out = tested()
-    rows = [row for row in dict.fromkeys(pairs()) if not held_out.intersection(map(key, row))]
-    out = Path(__file__).parent / "en-de/phrases.tsv.gz"
+def write(rows, languages, held_out):
+    rows = [row for row in dict.fromkeys(rows) if not held_out.intersection(map(key, row))]
+    out = Path(__file__).parent / languages / "phrases.tsv.gz"
     with open(out, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
         packed.write("".join(f"{source}\t{target}\n" for source, target in rows).encode())
     print(f"{len(rows)} pairs")
 
 
-main()
+if __name__ == "__main__":
+    write(pairs(), "en-de", tested("en-de"))
