@@ -2,9 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 import { licences } from './build/licences.ts';
-import { model } from './build/model.ts';
+import { models } from './build/models.ts';
 import { offline } from './build/offline.ts';
 import { workerOnly } from './build/worker-only.ts';
+import { MODELS } from '../scripts/models.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -13,7 +14,7 @@ export default defineConfig({
   base: './',
   plugins: [
     workerOnly(),
-    model(here('../../models/tatoeba-en-de-q8')),
+    models(MODELS),
     licences(here('../../licences/licences.txt')),
     offline(here('src/sw.ts')),
   ],

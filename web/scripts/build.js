@@ -1,12 +1,13 @@
 // Builds dist/, the published package: declarations by tsc, scripts by rolldown, and the wasm module and the model beside
-// them, for `new URL(…, import.meta.url)`.
+// them, for `new URL(…, import.meta.url)`. And the packages of the other models.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { writeModelPackages } from './model-packages.js';
+import { filesOf, MODELS } from './models.js';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(WEB, 'dist');
@@ -16,16 +17,7 @@ const MODULES = {
   wordloom_web_documents: join(WEB, 'pkg-documents'),
   wordloom_web_train: join(WEB, 'pkg-train'),
 };
-const MODEL = join(WEB, '../models/tatoeba-en-de-q8');
-const MODEL_FILES = [
-  'config.json',
-  'generation_config.json',
-  'tokenizer_config.json',
-  'vocab.json',
-  'source.spm',
-  'target.spm',
-  'model.safetensors',
-];
+const [MODEL] = MODELS;
 /** Entries that share chunks. A worker is one file, because a chain of imports would be a chain of requests. */
 const BUNDLES = [
   { platform: 'browser', entries: ['index', 'core', 'translator-api'] },
@@ -52,9 +44,9 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 execFileSync(process.execPath, [tsc, '-p', join(WEB, 'ts')], { stdio: 'inherit' });
 
 const manifest = {};
-for (const name of MODEL_FILES) {
+for (const { name, sha256 } of filesOf(MODEL)) {
   copyFileSync(join(MODEL, name), join(DIST, 'model', name));
-  manifest[name] = createHash('sha256').update(readFileSync(join(MODEL, name))).digest('hex');
+  manifest[name] = sha256;
 }
 for (const [name, folder] of Object.entries(MODULES)) {
   copyFileSync(join(folder, `${name}_bg.wasm`), join(DIST, `${name}_bg.wasm`));
@@ -84,3 +76,4 @@ for (const { platform, entries } of BUNDLES) {
   await bundle.write({ dir: DIST, format: 'esm', chunkFileNames, minify: 'dce-only', comments: false });
   await bundle.close();
 }
+writeModelPackages(join(WEB, 'models'), JSON.parse(readFileSync(join(WEB, 'package.json'), 'utf8')).version);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, type Page, test as base } from '@playwright/test';
 import { pack, Project, tool } from './support/project.ts';
@@ -30,12 +31,12 @@ const test = base.extend<object, { tarball: string }>({
 });
 
 /** Opens a page and waits for its translation. No request may fail. */
-async function expectTranslation(page: Page, url: string): Promise<void> {
+async function expectTranslation(page: Page, url: string, translation = 'Wo ist der Bahnhof?'): Promise<void> {
   const complaints: string[] = [];
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(url);
-  await expect(page).toHaveTitle('Wo ist der Bahnhof?', { timeout: 60_000 });
+  await expect(page).toHaveTitle(translation, { timeout: 60_000 });
   expect(complaints).toEqual([]);
 }
 
@@ -60,7 +61,7 @@ test('what is packed: everything that is needed, and nothing else', async () => 
 });
 
 test('a Vite project, built', async ({ page, tarball }) => {
-  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': MAIN }, ['vite']);
+  const project = await Project.create([tarball], { 'index.html': HTML, 'main.js': MAIN }, ['vite']);
   await project.node(tool('vite/bin/vite.js'), 'build');
   const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
   server.policy = STRICT;
@@ -75,7 +76,7 @@ test('a Vite project, built', async ({ page, tarball }) => {
 
 test('a Vite project, under development', async ({ page, tarball }) => {
   const files = { 'index.html': HTML, 'main.js': MAIN, 'favicon.ico': '' };
-  const project = await Project.create(tarball, files, ['vite']);
+  const project = await Project.create([tarball], files, ['vite']);
   const vite = spawn(process.execPath, [tool('vite/bin/vite.js'), '--port', '0', '--host', '127.0.0.1'], {
     cwd: project.folder,
     env: { ...process.env, NO_COLOR: '1' },
@@ -104,7 +105,7 @@ test('a webpack project', async ({ page, tarball }) => {
     webpack({ mode: 'production', entry: './main.js', output }, (error, stats) => {
       if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exitCode = 1; }
     });`;
-  const project = await Project.create(tarball, { 'main.js': MAIN, 'build.js': build }, ['webpack']);
+  const project = await Project.create([tarball], { 'main.js': MAIN, 'build.js': build }, ['webpack']);
   await project.node('build.js');
   await project.write({ 'dist/index.html': HTML });
   const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
@@ -116,7 +117,7 @@ test('a webpack project', async ({ page, tarball }) => {
 
 test('plain HTML, without a build', async ({ page, tarball }) => {
   const main = MAIN.replace("'wordloom'", "'./node_modules/wordloom/dist/index.js'");
-  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': main });
+  const project = await Project.create([tarball], { 'index.html': HTML, 'main.js': main });
   const server = await TestServer.start({ '/': `${project.folder}/` });
   server.policy = STRICT;
   await expectTranslation(page, server.url);
@@ -127,7 +128,7 @@ test('plain HTML, without a build', async ({ page, tarball }) => {
 test('a page whose policy forbids wasm says what to change', async ({ page, tarball }) => {
   const main = `import { Translator } from './node_modules/wordloom/dist/index.js';
     Translator.create({ device: 'cpu' }).catch(({ kind, message }) => (document.title = kind + ': ' + message));`;
-  const project = await Project.create(tarball, { 'index.html': HTML, 'main.js': main });
+  const project = await Project.create([tarball], { 'index.html': HTML, 'main.js': main });
   const server = await TestServer.start({ '/': `${project.folder}/` });
   server.headers = { 'Content-Security-Policy': "default-src 'self'" };
   await page.goto(server.url);
@@ -137,14 +138,54 @@ test('a page whose policy forbids wasm says what to change', async ({ page, tarb
 });
 
 test('Node', async ({ tarball }) => {
-  const project = await Project.create(tarball, { 'main.js': FIVE_LINES });
+  const project = await Project.create([tarball], { 'main.js': FIVE_LINES });
   expect(await project.node('main.js')).toBe('Wo ist der Bahnhof?\n');
   await project.remove();
 });
 
+/** The README's lines about a model in a package of its own. */
+const PACKAGED = /```js\n(import \{ Translator \} from 'wordloom';\nimport model [^]*?)```/.exec(README)![1]!;
+const GERMAN = /from '(wordloom-model-[\w-]+)'/.exec(PACKAGED)![1]!;
+const packedModel = () => pack(fileURLToPath(new URL(`../models/${GERMAN}/`, import.meta.url)));
+
+test('a model in a package of its own: Vite and Node', async ({ page, tarball }) => {
+  const model = await packedModel();
+  expect(model.files.sort()).toEqual(
+    ['LICENSE.md', 'MODEL_CARD.md', 'README.md', 'config.json', 'generation_config.json', 'index.d.ts', 'index.js', 'model.safetensors']
+      .concat(['package.json', 'source.spm', 'target.spm', 'tokenizer_config.json', 'vocab.json']),
+  );
+  const main = PACKAGED.replace('console.log(', 'document.title = (');
+  const files = { 'index.html': HTML, 'main.js': main, 'node.js': PACKAGED };
+  const project = await Project.create([tarball, model.tarball], files, ['vite']);
+  expect(await project.node('node.js')).toBe('Where is the railway station?\n');
+  await project.node(tool('vite/bin/vite.js'), 'build');
+  const server = await TestServer.start({ '/': join(project.folder, 'dist/') });
+  server.policy = STRICT;
+  await expectTranslation(page, server.url, 'Where is the railway station?');
+  expect(server.requestsFor('.safetensors')).toHaveLength(1);
+  await server.stop();
+  await project.remove();
+  await model.remove();
+});
+
+test('a model in a package of its own: plain HTML', async ({ page, tarball }) => {
+  const model = await packedModel();
+  const main = PACKAGED.replace('console.log(', 'document.title = (')
+    .replace("'wordloom'", "'./node_modules/wordloom/dist/core.js'")
+    .replace(`'${GERMAN}'`, `'./node_modules/${GERMAN}/index.js'`);
+  const project = await Project.create([tarball, model.tarball], { 'index.html': HTML, 'main.js': main });
+  const server = await TestServer.start({ '/': `${project.folder}/` });
+  server.policy = STRICT;
+  await expectTranslation(page, server.url, 'Where is the railway station?');
+  await server.stop();
+  await project.remove();
+  await model.remove();
+});
+
 test('TypeScript, with every way to find modules', async ({ tarball }) => {
   const usage = readFileSync(new URL('types/usage.ts', import.meta.url), 'utf8');
-  const project = await Project.create(tarball, { 'usage.ts': usage });
+  const model = await packedModel();
+  const project = await Project.create([tarball, model.tarball], { 'usage.ts': usage });
   for (const [module, moduleResolution] of [['ESNext', 'bundler'], ['NodeNext', 'NodeNext']]) {
     const compilerOptions = {
       module,
@@ -161,4 +202,5 @@ test('TypeScript, with every way to find modules', async ({ tarball }) => {
     expect(output).toBe('');
   }
   await project.remove();
+  await model.remove();
 });

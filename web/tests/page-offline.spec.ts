@@ -1,5 +1,6 @@
 /** The second visit: without a network, and with a new version of the page. */
-import { POLICY, SITE, expect, kept, test } from './support/page.ts';
+import type { Page } from '@playwright/test';
+import { POLICY, SITE, expect, kept, test, type Wordloom } from './support/page.ts';
 import { TestServer } from './support/server.ts';
 
 const STATION = 'Where is the train station?';
@@ -16,6 +17,56 @@ test('the second visit needs no network', async ({ page, wordloom }) => {
   await expect(wordloom.output).toHaveText(BAHNHOF);
   expect(await wordloom.translate('I have lost my passport.')).toBe('Ich habe meinen Pass verloren.');
 });
+
+test('the other direction is downloaded when it is chosen, and then needs no network', async ({ page, wordloom }) => {
+  const own = await TestServer.start({ '/': SITE });
+  own.policy = POLICY;
+  const from = page.getByRole('button', { name: /^From: / });
+  const swap = page.getByRole('button', { name: /^Swap/ });
+  const german = page.getByRole('textbox', { name: 'German' });
+  await page.goto(`${own.url}/`);
+  await wordloom.translate(STATION);
+  await kept(page);
+  expect(own.requestsFor('/models/')).toEqual([]);
+  await page.getByRole('button', { name: /^To: / }).click();
+  await expect(page.getByRole('region', { name: 'On this device' }).getByRole('button')).toHaveText([/^German/]);
+  await page.keyboard.press('Escape');
+  await from.click();
+  const row = page.getByRole('region', { name: 'To download' }).getByRole('button', { name: /^German/ });
+  await expect(row).toContainText('tatoeba-de-en · 10.8 MB · CC-BY-2.0-FR');
+  await shots(page, wordloom, 'picker-german-english');
+  await row.click();
+  await expect(from).toHaveAccessibleName('From: German');
+  await german.fill(BAHNHOF);
+  await expect(wordloom.output).toHaveText('Where is the railway station?');
+  await shots(page, wordloom, 'german-english');
+
+  await own.stop();
+  await page.reload();
+  await expect(wordloom.output).toHaveText('Where is the railway station?');
+  await german.fill('Ich hätte gern eine Tasse Kaffee.');
+  await expect(wordloom.output).toHaveText("I'd like a cup of coffee.");
+  await expect(swap).toHaveAccessibleName('Swap: English → German');
+  await swap.click();
+  await expect(from).toHaveAccessibleName('From: English');
+  expect(await wordloom.translate(STATION)).toBe(BAHNHOF);
+  await swap.click();
+  await expect(german).toHaveValue(BAHNHOF);
+  await expect(wordloom.output).toHaveText('Where is the railway station?');
+});
+
+/** Light, dark and narrow. */
+async function shots(page: Page, wordloom: Wordloom, name: string): Promise<void> {
+  const size = page.viewportSize()!;
+  await wordloom.screenshot(`${name}-light`);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await wordloom.screenshot(`${name}-dark`);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await wordloom.screenshot(`${name}-narrow`);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: 'light' });
+}
 
 test('the second visit fetches nothing but, perhaps, news of a new version', async ({ page, wordloom }) => {
   await wordloom.open();

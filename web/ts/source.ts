@@ -60,8 +60,12 @@ function wireSource(model: ModelSource, base: string): WireSource {
   if (typeof model === 'object' && model !== null) {
     if ('kind' in model && model.kind === 'directory') return { from: 'directory', handle: model };
     if (Symbol.iterator in model) return fromFiles([...model]);
+    if ('urls' in model && 'manifest' in model) {
+      const { name: label, urls, manifest } = model;
+      return { from: 'bundle', label, urls, manifest };
+    }
   }
-  throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, or the handle of a directory.');
+  throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, the handle of a directory, or a package of a model.');
 }
 
 function absolute(url: string | URL, base: string): string {

@@ -7,7 +7,7 @@ import type { Languages } from './types.js';
 export interface StoredModel {
   /** Identifies it for `removeStoredModel`. */
   id: string;
-  /** The `model` option that opens it: a name of the hub, or a URL. `null`: the bundled model. */
+  /** The `model` option that opens it: a name of the hub, or a URL. `null`: the bundled model, or that of a package. */
   model: string | null;
   /** The `endpoint` option of a name, unless it is the hub itself. */
   endpoint?: string;

@@ -9,9 +9,19 @@ export type * from './trace-types.js';
 /**
  * A model's source: the URL or the files of a Hugging Face folder, or the name of a model on the Hugging Face hub,
  * `owner/name` or `owner/name@revision`. A string with exactly one slash is a name; write a relative URL as `./a/b` or `a/b/`.
- * In Node, also the path of a folder.
+ * In Node, also the path of a folder. Or what a package of a model exports.
  */
-export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle;
+export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle | ModelPackage;
+
+/** A model in a package of its own, such as `wordloom-model-de-en`. */
+export interface ModelPackage {
+  /** For messages. */
+  name: string;
+  /** The absolute address of each file. */
+  urls: Record<string, string>;
+  /** SHA-256 (hex) of each file. */
+  manifest: Record<string, string>;
+}
 
 export interface CreateOptions {
   /** The model. Default: the bundled one (English to German). */

@@ -3,6 +3,7 @@
 mod module;
 mod steps;
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -40,13 +41,13 @@ pub fn run(serve: bool) -> Result<(), String> {
     shown(Command::new("node").arg("web/scripts/sizes.js"))
 }
 
-/// `web/dist`, the published package.
+/// `web/dist`, the published package, and `web/models`, those of models.
 fn package() -> Step {
     let mut command = npm_in_web();
     command.args(["run", "build"]);
     Step {
         name: "package",
-        inputs: paths(&[
+        inputs: with_models(&[
             "web/ts",
             "web/scripts",
             "web/pkg",
@@ -55,7 +56,6 @@ fn package() -> Step {
             "web/package.json",
             "web/package-lock.json",
             licences::TEXT,
-            MODEL,
         ]),
         output: "web/dist".into(),
         command,
@@ -68,20 +68,18 @@ fn page() -> Step {
     command.args(["run", "build:page"]);
     Step {
         name: "page",
-        inputs: paths(&[
+        inputs: with_models(&[
             "web/page",
+            "web/scripts",
             "web/dist",
             "web/package.json",
             "web/package-lock.json",
             licences::TEXT,
-            MODEL,
         ]),
         output: "cli/site/index.html".into(),
         command,
     }
 }
-
-const MODEL: &str = "models/tatoeba-en-de-q8";
 
 /// The tests of package and page in a browser, with `wordloom serve` of the binary that cargo's tests ran.
 pub fn browser_tests() -> Command {
@@ -119,4 +117,11 @@ fn shown(command: &mut Command) -> Result<(), String> {
 
 fn paths(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).collect()
+}
+
+/// These, and the folders of the models of ours.
+fn with_models(names: &[&str]) -> Vec<PathBuf> {
+    let found = fs::read_dir("models").into_iter().flatten().flatten().map(|entry| entry.path());
+    let models = found.filter(|path| path.to_string_lossy().ends_with("-q8"));
+    paths(names).into_iter().chain(models).collect()
 }

@@ -19,10 +19,10 @@ export function entry(name: string, pairs: [string, string][], more: Record<stri
   return { name, family: 'marian', pairs, bytes, licence: 'CC-BY-4.0', url: `models/${name}/`, files: Object.fromEntries(files), ...more };
 }
 
-/** Serves the built-in model and these entries. */
+/** Serves the model that the page opens, and these entries. */
 export function offer(server: TestServer, entries: Record<string, unknown>[]): void {
   const { models } = JSON.parse(readFileSync(join(SITE, 'models.json'), 'utf8')) as { models: unknown[] };
-  const body = JSON.stringify({ version: 1, models: [...models, ...entries] });
+  const body = JSON.stringify({ version: 1, models: [...models.slice(0, 1), ...entries] });
   server.rules = [...server.rules, { path: '/models.json', body, type: 'application/json' }];
   for (const { url } of entries) server.mount(`/${url as string}`, SMALL);
 }

@@ -15,10 +15,10 @@ export function tool(path: string): string {
   return join(TOOLS, path);
 }
 
-/** The content of `npm publish`, in a separate folder. */
-export async function pack(): Promise<{ tarball: string; files: string[]; remove(): Promise<void> }> {
+/** The content of `npm publish`, in a separate folder. `what` is the folder of the package. */
+export async function pack(what = WEB): Promise<{ tarball: string; files: string[]; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'wordloom-pack-'));
-  const { stdout } = await npm(WEB, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]);
+  const { stdout } = await npm(what, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]);
   const [packed] = Object.values(JSON.parse(stdout)) as [{ filename: string; files: { path: string }[] }];
   const files = packed.files.map(({ path }) => path);
   return { tarball: join(folder, packed.filename), files, remove: () => rm(folder, { recursive: true }) };
@@ -28,10 +28,10 @@ export class Project {
   readonly folder: string;
 
   /** `tools` come from this package's own dependencies, so that nothing is downloaded. */
-  static async create(tarball: string, files: Record<string, string>, tools: string[] = []): Promise<Project> {
+  static async create(tarballs: string[], files: Record<string, string>, tools: string[] = []): Promise<Project> {
     const project = new Project(await mkdtemp(join(tmpdir(), 'wordloom-project-')));
     await project.write({ 'package.json': '{ "name": "project", "private": true, "type": "module" }', ...files });
-    await npm(project.folder, ['install', '--offline', '--no-audit', '--no-fund', tarball]);
+    await npm(project.folder, ['install', '--offline', '--no-audit', '--no-fund', ...tarballs]);
     for (const name of tools) {
       const link = join(project.folder, 'node_modules', name);
       await mkdir(dirname(link), { recursive: true });

@@ -20,6 +20,7 @@ import { Translator as Core } from 'wordloom/core';
 import { translateDocument } from 'wordloom/documents';
 import { Trainer } from 'wordloom/train';
 import { Translator as StandIn } from 'wordloom/translator-api';
+import german from 'wordloom-model-de-en';
 
 export async function usage(files: FileList, handle: FileSystemDirectoryHandle): Promise<void> {
   const translator: Translator = await Translator.create();
@@ -32,6 +33,7 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   hubName('owner/name')?.revision satisfies string | undefined;
   await Translator.create({ model: files, worker: false, signal: new AbortController().signal });
   await Translator.create({ model: [...files] });
+  await Translator.create({ model: german });
   await Translator.create({
     model: handle,
     onProgress(event) {
