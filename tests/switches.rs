@@ -2,13 +2,16 @@
 
 mod common;
 
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
 use common::{Tensors, assert_close, data, device_test, devices, gpu_as, model};
 use wordloom::decode::DecodeOptions;
 use wordloom::kernels::AdapterClass;
 use wordloom::model::config::Architecture;
 use wordloom::model::{AttentionKind, HeadName, SelfAttentionChoice, Switches};
 use wordloom::transformer::{
-    ForwardInput, ForwardOutput, GenerateOptions, GenerateRequest, Keep, KeepAttention, Transformer,
+    Cancel, ForwardInput, ForwardOutput, GenerateOptions, GenerateRequest, Keep, KeepAttention, Transformer,
 };
 use wordloom::{Device, Model};
 
@@ -281,5 +284,28 @@ async fn switches_that_do_not_fit_are_refused() {
         let uniform = "encoder.*=uniform".parse().expect("sound");
         let error = transformer.set_attention(&uniform).expect_err("void").to_string();
         assert!(error.contains(&format!("the switch {switch} changes")), "{error}");
+    }
+}
+
+#[test]
+fn a_model_can_be_changed_after_a_generation_that_was_dropped() {
+    let model = open("marian_tied");
+    let mut transformer = load(&Device::Cpu, &model);
+    let options = DecodeOptions { min_length: 50, max_length: 60, ..DecodeOptions::new(644, 0, 644) };
+    // rows for a search on each of several cores
+    let requests = vec![GenerateRequest::new(vec![5, 9, 17, 6, 0], options); 96];
+    for switched in ["encoder.positions=off", "norm=off", "encoder.positions=off"] {
+        let cancel = Cancel::with_turn(|| {
+            let mut is_first = true;
+            Box::pin(poll_fn(move |_| match std::mem::replace(&mut is_first, false) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }))
+        });
+        let mut running =
+            Box::pin(transformer.generate(&requests, GenerateOptions::default().cancel(&cancel)));
+        assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(running);
+        transformer.set_switches(&model, &switches(switched)).expect("has these parts");
     }
 }

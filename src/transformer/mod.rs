@@ -95,6 +95,11 @@ impl Transformer {
     /// The model on its current device, to be changed.
     fn placed_mut(&mut self) -> &mut Placed {
         let placed = self.placed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // searches of a generation that was dropped stop at their next step
+        #[cfg(not(target_arch = "wasm32"))]
+        while Arc::strong_count(placed) > 1 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         Arc::get_mut(placed)
             .unwrap_or_else(|| unreachable!("only runs share it, and they borrow the transformer"))
     }

@@ -155,8 +155,11 @@ fn start(placed: Arc<Placed>, pool: ThreadPool, seats: SharedSeats, stop: Cancel
             placed.idle.put(session);
             Ok(())
         });
+        let ended = catch_unwind(search).map_or_else(News::Panicked, News::Ended);
+        // the caller may change the model as soon as it hears of the end
+        drop(placed);
         // nobody hears it if the caller has dropped the generation
-        let _ = news.send(catch_unwind(search).map_or_else(News::Panicked, News::Ended));
+        let _ = news.send(ended);
     });
 }
 
