@@ -6,7 +6,10 @@ mod common;
 use common::{Tensors, assert_close, data, device_test, devices, model};
 use wordloom::explain::{ExplainError, ExplainRequest, Explanation, StepKind};
 use wordloom::model::{AttentionKind, HeadName};
-use wordloom::trace::{TargetToken, Token, TracedSentence};
+use wordloom::trace::{
+    Anatomy, TargetToken, Token, Trace, TraceOptions, TraceRequest, TracedSentence, record,
+};
+use wordloom::transformer::{Cancel, Transformer};
 use wordloom::{Device, TranslateOptions, Translator};
 
 const TOLERANCE: (f32, f32) = (1e-5, 1e-5);
@@ -208,5 +211,114 @@ async fn parts_that_are_switched_off_have_no_numbers() {
         let off = switched("encoder.1.self=off").await.expect("explained");
         let output = off.numbers(StepKind::Output, "output").expect("an output");
         assert!(output.values.iter().all(|&value| value == 0.0), "{device}");
+    }
+}
+
+/// A trace of the first sentence of the hooks, with taps.
+async fn traced(translator: &Translator, hooks: &Tensors, taps: &[&str]) -> Trace {
+    let transformer = translator.transformer();
+    let sentence = sentence(hooks);
+    let request = TraceRequest {
+        input_ids: sentence.source_tokens.iter().map(|token| token.id).collect(),
+        target_ids: sentence.target_tokens.iter().map(|target| target.token.id).collect(),
+        prompt: 1,
+    };
+    let taps = taps.iter().map(|&tap| tap.to_owned()).collect();
+    let options = TraceOptions { kinds: Vec::new(), taps, ..TraceOptions::default() };
+    let recorded = record(transformer, &[request], &options, &Cancel::default()).await.expect("fits");
+    let taps = recorded.into_iter().next().expect("one sentence").taps;
+    let anatomy = Some(Anatomy::of(transformer.config()));
+    let trace =
+        Trace { model: "made up".into(), sentences: vec![TracedSentence { taps, ..sentence }], anatomy };
+    // as another program gets it
+    let bytes = trace.to_safetensors().expect("writes");
+    let json = trace.to_json().expect("writes");
+    assert_eq!(Trace::from_bytes(&bytes).expect("reads"), Trace::from_bytes(json.as_bytes()).expect("reads"));
+    Trace::from_bytes(&bytes).expect("reads")
+}
+
+#[pollster::test]
+async fn a_trace_has_the_numbers_of_its_model() {
+    // norms after the blocks, before them, and RMS norms with positions as a bias
+    for folder in ["marian_tied", "mbart", "t5_gated_untied_bf16"] {
+        let hooks = Tensors::open(&data("taps").join(format!("{folder}.safetensors")));
+        let loaded = model(&data("models").join(folder));
+        let transformer = Transformer::load(&Device::Cpu, &loaded, &mut |_| {}).expect("loads");
+        // only Marian's folder has a tokenizer, and only texts need one
+        let tokenizer = model(&data("models").join("marian_tied")).tokenizer().expect("reads");
+        let translator = Translator::from_parts(transformer, tokenizer);
+        let trace = traced(&translator, &hooks, &["*"]).await;
+        for kind in AttentionKind::ALL {
+            let layers = loaded.config().attention_layers(kind);
+            assert_eq!(Explanation::last_layer(&trace, kind), Some(layers - 1), "{folder} {kind}");
+            for layer in 0..layers {
+                let head = HeadName { kind, layer, head: 1 };
+                let own = Explanation::of_sentence(&translator, &trace.sentences[0], head, 2).await.unwrap();
+                let found = Explanation::of_trace(&trace, 0, head, 2).unwrap();
+                let ids = |of: &Explanation| of.candidates.iter().map(|one| one.id).collect::<Vec<_>>();
+                assert_eq!(ids(&found), ids(&own), "{folder} {head}");
+                assert_eq!(
+                    found,
+                    Explanation { candidates: found.candidates.clone(), ..own },
+                    "{folder} {head}"
+                );
+            }
+        }
+    }
+}
+
+#[pollster::test]
+async fn a_trace_says_what_it_lacks() {
+    let translator = translator(&Device::Cpu);
+    let hooks = Tensors::open(&data("taps").join("marian_tied.safetensors"));
+    let trace = traced(&translator, &hooks, &["encoder.0.self.scores", "encoder.0.self.weights"]).await;
+    let head = |kind, layer, head| HeadName { kind, layer, head };
+    let here = head(AttentionKind::Encoder, 0, 3);
+    assert_eq!(Explanation::last_layer(&trace, AttentionKind::Encoder), Some(0));
+    let found = Explanation::of_trace(&trace, 0, here, 1).unwrap();
+    let kinds: Vec<StepKind> = found.steps.iter().map(|step| step.kind).collect();
+    assert_eq!(kinds, [StepKind::Scale, StepKind::Softmax]);
+    assert!(found.missing.contains(&"encoder.0.self.queries".to_owned()), "{:?}", found.missing);
+    for (at, query, part) in [
+        (head(AttentionKind::Encoder, 1, 0), 0, "wordloom attend TEXT --tap '*' -o FILE"),
+        (head(AttentionKind::Cross, 0, 0), 0, "no numbers of cross.0.0"),
+        (head(AttentionKind::Encoder, 2, 0), 0, "layers of the encoder attention are 0 to 1"),
+        (head(AttentionKind::Encoder, 0, 0), 5, "queries are 0 to 4"),
+    ] {
+        let error = Explanation::of_trace(&trace, 0, at, query).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let without = Trace { anatomy: None, ..trace.clone() };
+    assert!(matches!(Explanation::of_trace(&without, 0, here, 0), Err(ExplainError::NoTaps { .. })));
+    assert_eq!(Explanation::last_layer(&without, AttentionKind::Encoder), None);
+}
+
+#[pollster::test]
+async fn a_damaged_trace_is_refused() {
+    let translator = translator(&Device::Cpu);
+    let hooks = Tensors::open(&data("taps").join("marian_tied.safetensors"));
+    let trace = traced(&translator, &hooks, &["encoder.1.*", "encoder.output"]).await;
+    let head = HeadName { kind: AttentionKind::Encoder, layer: 1, head: 0 };
+    for (name, shape) in [
+        ("encoder.1.self.weights", vec![4, 25]),
+        ("encoder.1.self.context", vec![4, 4, 20]),
+        ("encoder.1.self.keys", vec![5, 4, 16]),
+        ("encoder.1.self.norm.mean", vec![1, 5]),
+        ("encoder.output", vec![64, 5]),
+    ] {
+        let mut damaged = trace.clone();
+        let tap = damaged.sentences[0].taps.iter_mut().find(|tap| tap.name == name).expect(name);
+        tap.shape = shape;
+        let error = Explanation::of_trace(&damaged, 0, head, 0).err();
+        assert!(
+            matches!(&error, Some(ExplainError::Tap { name: of, .. }) if of == name),
+            "{name}: {error:?}"
+        );
+    }
+    let json = trace.to_json().expect("writes");
+    for (whole, wrong) in [(r#""d_k":16"#, r#""d_k":99999999999"#), (r#""d_model":64"#, r#""d_model":0"#)] {
+        assert!(json.contains(whole), "{json:.2000}");
+        let error = Trace::from_bytes(json.replace(whole, wrong).as_bytes()).err().expect("refused");
+        assert!(error.to_string().contains("sizes that no model has"), "{error}");
     }
 }

@@ -513,7 +513,7 @@ fn sound() -> Trace {
     let mut hostile = crossing();
     hostile.source = "</script><img src=x onerror=alert(1)>".into();
     hostile.source_tokens[0].piece = "\u{0}\u{1b}[31m\"<&>'\u{202e}".into();
-    Trace { model: "a model".into(), sentences: vec![crossing(), hostile, crossing()] }
+    Trace { model: "a model".into(), sentences: vec![crossing(), hostile, crossing()], anatomy: None }
 }
 
 #[test]

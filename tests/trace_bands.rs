@@ -268,7 +268,7 @@ fn sentence(layer: LayerAttention) -> TracedSentence {
 }
 
 fn trace(layer: LayerAttention) -> Trace {
-    Trace { model: "made up".into(), sentences: vec![sentence(layer)] }
+    Trace { model: "made up".into(), sentences: vec![sentence(layer)], anatomy: None }
 }
 
 #[test]

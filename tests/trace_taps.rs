@@ -66,7 +66,7 @@ fn tapped() -> Trace {
         ..TracedSentence::default()
     };
     let plain = TracedSentence { taps: Vec::new(), ..sentence.clone() };
-    Trace { model: "made up".into(), sentences: vec![plain, sentence] }
+    Trace { model: "made up".into(), sentences: vec![plain, sentence], anatomy: None }
 }
 
 #[test]

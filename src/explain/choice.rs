@@ -6,20 +6,20 @@ use crate::trace::TracedSentence;
 
 /// Finds the sentence and the query of a token: `#3`, a token as it is shown, or a word, whose first token it then is. Case
 /// counts only if both spellings are there.
-pub(super) fn find<'a>(
-    sentences: &'a [TracedSentence],
+pub(super) fn find(
+    sentences: &[TracedSentence],
     kind: AttentionKind,
     wanted: &str,
-) -> Result<(&'a TracedSentence, usize), ExplainError> {
+) -> Result<(usize, usize), ExplainError> {
     if sentences.is_empty() {
         return Err(ExplainError::Empty);
     }
     if let Some(number) = wanted.strip_prefix('#').and_then(|number| number.parse::<usize>().ok()) {
         let mut at = number;
-        for sentence in sentences {
+        for (index, sentence) in sentences.iter().enumerate() {
             let count = sentence.query_tokens(kind).len();
             if at < count {
-                return Ok((sentence, at));
+                return Ok((index, at));
             }
             at -= count;
         }
@@ -28,9 +28,9 @@ pub(super) fn find<'a>(
     let same: [&dyn Fn(&str) -> bool; 2] =
         [&|text: &str| text == wanted, &|text: &str| text.to_lowercase() == lower];
     for is_same in same {
-        for sentence in sentences {
+        for (index, sentence) in sentences.iter().enumerate() {
             if let Some(query) = token(sentence, kind, is_same) {
-                return Ok((sentence, query));
+                return Ok((index, query));
             }
         }
     }

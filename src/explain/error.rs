@@ -17,7 +17,7 @@ pub enum ExplainError {
     /// A head that the model lacks.
     #[error(
         "there is no head {head}; layers of the {} attention are 0 to {}, heads 0 to {}",
-        head.kind, layers - 1, heads - 1
+        head.kind, layers.saturating_sub(1), heads.saturating_sub(1)
     )]
     Head {
         /// The head.
@@ -47,6 +47,24 @@ pub enum ExplainError {
         side: &'static str,
         /// Labels of the tokens.
         tokens: Vec<String>,
+    },
+    /// A trace without the numbers of this attention.
+    #[error(
+        "the trace has no numbers of {head}; `wordloom attend TEXT --tap '*' -o FILE` makes one that has all numbers"
+    )]
+    NoTaps {
+        /// The head.
+        head: HeadName,
+    },
+    /// A tap of a trace that does not fit its tokens, or its model.
+    #[error("the trace is damaged: its tap {name:?} is {shape:?}; its tokens need {expected:?}")]
+    Tap {
+        /// Name of the tap.
+        name: String,
+        /// Shape in the trace.
+        shape: Vec<usize>,
+        /// The shape that it should have.
+        expected: Vec<usize>,
     },
     /// A text without words.
     #[error("there is nothing to explain: the text has no words")]

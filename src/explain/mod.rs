@@ -9,6 +9,7 @@ mod kind;
 mod names;
 mod number;
 mod steps;
+mod traced;
 mod words;
 
 use serde::Serialize;
@@ -18,9 +19,9 @@ pub use kind::StepKind;
 pub use number::short_number;
 pub use steps::{Numbers, Step};
 
-use crate::model::config::{ModelConfig, NormPlacement};
+use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::{AttentionKind, HeadName};
-use crate::trace::{Trace, TraceOptions, TracedSentence};
+use crate::trace::{Anatomy, Trace, TraceOptions, TracedSentence};
 use crate::transformer::{ForwardError, ForwardInput, ForwardOutput, ForwardSelection, Transformer};
 use crate::translate::{TranslateOptions, Translation, Translator};
 use names::Places;
@@ -105,6 +106,9 @@ pub struct Explanation {
     pub steps: Vec<Step>,
     /// Most probable next tokens, best first, after the decoder's last layer; else empty.
     pub candidates: Vec<Candidate>,
+    /// Names of taps of this attention that a trace lacks; its steps are shorter. Empty if a model was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 impl Explanation {
@@ -126,7 +130,7 @@ impl Explanation {
         };
         let trace = Trace::of_pair(translator, text, target, options, &tokens_only()).await?;
         let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
-        Self::of_sentence(translator, sentence, *head, query).await
+        Self::of_sentence(translator, &trace.sentences[sentence], *head, query).await
     }
 
     /// As [`of`](Self::of), for a translation by this translator, from the same text and options.
@@ -144,7 +148,7 @@ impl Explanation {
         check_head(translator.transformer().config(), head)?;
         let trace = Trace::of(translator, text, translation, options, &tokens_only()).await?;
         let (sentence, query) = choice::find(&trace.sentences, head.kind, token)?;
-        Self::of_sentence(translator, sentence, head, query).await
+        Self::of_sentence(translator, &trace.sentences[sentence], head, query).await
     }
 
     /// Explains one attention of a traced sentence. `query`: row of the attention map.
@@ -160,10 +164,7 @@ impl Explanation {
         let transformer = translator.transformer();
         let config = transformer.config();
         check_head(config, head)?;
-        let queries = sentence.query_tokens(head.kind).len();
-        if query >= queries {
-            return Err(ExplainError::Query { query, queries });
-        }
+        check_query(sentence, head.kind, query)?;
         let input = input_of(config, sentence, head.kind);
         if head.kind == AttentionKind::Encoder {
             let kind = config.encoder_kind(head.layer);
@@ -171,25 +172,32 @@ impl Explanation {
                 return Err(ExplainError::Sparse { layer: head.layer, kind: kind.to_string() });
             }
         }
-        let places = Places::new(config, head);
+        let model = Anatomy::of(config);
+        let places = Places::new(&model, head);
         let output = tapped(transformer, &input, places.taps()).await?;
-        let kind = head.kind;
-        let tokens = tokens_of(sentence, kind, query);
-        let seen = steps::Seen { taps: &output.taps, places: &places, config, query };
-        let candidates = seen.candidates(translator.tokenizer());
-        Ok(Self {
+        let seen = steps::Seen { taps: &output.taps, places: &places, model: &model, query };
+        let tokenizer = translator.tokenizer();
+        let piece = |id| Some(tokenizer.target_token(id)?.into_owned());
+        Ok(Self::seen(&seen, sentence, piece))
+    }
+
+    fn seen(seen: &steps::Seen, sentence: &TracedSentence, piece: impl Fn(u32) -> Option<String>) -> Self {
+        let head = seen.places.head;
+        let tokens = tokens_of(sentence, head.kind, seen.query);
+        Self {
             head,
-            origin: words::origin(kind),
+            origin: words::origin(head.kind),
             source: sentence.source.clone(),
             target: sentence.target.clone(),
             query: tokens.query,
             produces: tokens.produces,
             keys: tokens.keys,
-            sizes: sizes(config, kind),
-            norm_first: config.norm == NormPlacement::Pre,
+            sizes: Sizes::of(seen.model, head.kind),
+            norm_first: seen.model.norm_first,
             steps: seen.steps(),
-            candidates,
-        })
+            candidates: seen.candidates(piece),
+            missing: Vec::new(),
+        }
     }
 
     /// A step; `None` if the model has none of the kind.
@@ -225,27 +233,32 @@ async fn tapped(
 }
 
 fn check_head(config: &ModelConfig, head: HeadName) -> Result<(), ExplainError> {
-    let layers = config.attention_layers(head.kind);
-    let heads = head.kind.stack(config).heads;
-    if layers == 0 {
+    if config.attention_layers(head.kind) == 0 {
         let model_type = config.family.model_type();
         return Err(ExplainError::NoAttention { kind: head.kind, model_type });
     }
-    if head.layer >= layers || head.head >= heads {
-        return Err(ExplainError::Head { head, layers, heads });
-    }
-    Ok(())
+    check_head_of(head.kind.stack(config), head)
 }
 
-fn sizes(config: &ModelConfig, kind: AttentionKind) -> Sizes {
-    let stack = kind.stack(config);
-    Sizes {
-        d_model: config.d_model,
-        heads: stack.heads,
-        d_k: stack.d_k,
-        d_v: stack.d_v,
-        ffn_width: stack.ffn_width,
-        layers: stack.layers,
+fn check_head_of(
+    &StackConfig { layers, heads, .. }: &StackConfig,
+    head: HeadName,
+) -> Result<(), ExplainError> {
+    match head.layer < layers && head.head < heads {
+        true => Ok(()),
+        false => Err(ExplainError::Head { head, layers, heads }),
+    }
+}
+
+fn check_query(sentence: &TracedSentence, kind: AttentionKind, query: usize) -> Result<(), ExplainError> {
+    let queries = sentence.query_tokens(kind).len();
+    if query < queries { Ok(()) } else { Err(ExplainError::Query { query, queries }) }
+}
+
+impl Sizes {
+    fn of(model: &Anatomy, kind: AttentionKind) -> Self {
+        let &StackConfig { layers, heads, d_k, d_v, ffn_width } = model.stack(kind);
+        Self { d_model: model.d_model, heads, d_k, d_v, ffn_width, layers }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The taps of one attention.
 
-use crate::model::config::{ModelConfig, NormKind, NormPlacement, Positions};
+use crate::model::config::NormKind;
 use crate::model::{AttentionKind, HeadName};
+use crate::trace::Anatomy;
 
 /// The places of an explained head in its model.
 pub(super) struct Places {
@@ -23,7 +24,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub fn new(config: &ModelConfig, head: HeadName) -> Self {
+    pub fn new(model: &Anatomy, head: HeadName) -> Self {
         let HeadName { kind, layer, .. } = head;
         let (stack, block) = match kind {
             AttentionKind::Encoder => ("encoder", "self"),
@@ -31,22 +32,22 @@ impl Places {
             AttentionKind::Cross => ("decoder", "cross"),
         };
         let is_source = kind == AttentionKind::Encoder;
-        let positions = if is_source { config.source_positions() } else { &config.positions };
+        let relative = if is_source { model.relative_source_positions } else { model.relative_positions };
         Self {
             head,
             stack,
             attention: format!("{stack}.{layer}.{block}"),
             feed_forward: format!("{stack}.{layer}.feed_forward"),
-            is_last: layer + 1 == kind.stack(config).layers,
-            norm: match config.norm_kind {
+            is_last: layer + 1 == model.stack(kind).layers,
+            norm: match model.norm {
                 NormKind::Layer => &["mean", "variance", "scale", "shift", "output"],
                 NormKind::Batch => &["scale", "shift", "output"],
                 NormKind::Rms => &["mean_square", "scale", "output"],
             },
-            has_positions: !matches!(positions, Positions::Relative(_)),
-            has_tokens: is_source || !config.zero_start,
-            embedding_norm: config.embedding_norm,
-            final_norm: config.final_norm,
+            has_positions: !relative,
+            has_tokens: is_source || !model.zero_start,
+            embedding_norm: model.embedding_norm,
+            final_norm: model.final_norm,
         }
     }
 
@@ -105,9 +106,4 @@ impl Places {
         names.extend(self.has_logits().then(|| "logits".to_owned()));
         names
     }
-}
-
-/// Whether the norm stands before a block.
-pub(super) fn norm_is_first(config: &ModelConfig) -> bool {
-    config.norm == NormPlacement::Pre
 }

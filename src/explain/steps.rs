@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::kind::StepKind;
-use super::names::{Places, norm_is_first};
+use super::names::Places;
 use super::{Candidate, words};
 use crate::model::AttentionKind;
-use crate::model::config::{ModelConfig, NormKind, Positions};
-use crate::text::Tokenizer;
+use crate::model::config::NormKind;
+use crate::trace::Anatomy;
 use crate::transformer::Tensor;
 
 /// Number of candidates.
@@ -49,13 +49,13 @@ pub struct Step {
 pub(super) struct Seen<'a> {
     pub taps: &'a BTreeMap<String, Tensor>,
     pub places: &'a Places,
-    pub config: &'a ModelConfig,
+    pub model: &'a Anatomy,
     pub query: usize,
 }
 
 impl Seen<'_> {
     pub fn steps(&self) -> Vec<Step> {
-        let first = norm_is_first(self.config);
+        let first = self.model.norm_first;
         let attention = &self.places.attention;
         let mut steps = vec![self.embedding(), self.input()];
         if first {
@@ -73,8 +73,8 @@ impl Seen<'_> {
         steps
     }
 
-    /// The most probable tokens.
-    pub fn candidates(&self, tokenizer: &Tokenizer) -> Vec<Candidate> {
+    /// The most probable tokens. `piece`: the spelling of a token, if it is known.
+    pub fn candidates(&self, piece: impl Fn(u32) -> Option<String>) -> Vec<Candidate> {
         let Some(logits) = self.row("logits", "logits") else { return Vec::new() };
         let logits = logits.values;
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -87,20 +87,17 @@ impl Seen<'_> {
         }
         best.truncate(count);
         best.sort_by(by_logit);
-        let candidate = |id: usize| {
-            let piece = tokenizer.target_token(id as u32);
-            Candidate {
-                id: id as u32,
-                piece: piece.map_or_else(|| format!("#{id}"), |piece| piece.into_owned()),
-                logit: logits[id],
-                probability: (f64::from(logits[id] - largest).exp() / sum) as f32,
-            }
+        let candidate = |id: usize| Candidate {
+            id: id as u32,
+            piece: piece(id as u32).unwrap_or_else(|| format!("#{id}")),
+            logit: logits[id],
+            probability: (f64::from(logits[id] - largest).exp() / sum) as f32,
         };
         best.into_iter().map(candidate).collect()
     }
 
     fn step(&self, kind: StepKind, formula: String, numbers: Vec<Option<Numbers>>) -> Step {
-        let words::Words { title, why, section } = words::of(kind, self.config, self.places.head.kind);
+        let words::Words { title, why, section } = words::of(kind, self.model, self.places.head.kind);
         Step { kind, title, formula, why, section, numbers: numbers.into_iter().flatten().collect() }
     }
 
@@ -130,7 +127,7 @@ impl Seen<'_> {
     }
 
     fn d_model(&self) -> usize {
-        self.config.d_model
+        self.model.d_model
     }
 
     fn embedding(&self) -> Step {
@@ -140,7 +137,7 @@ impl Seen<'_> {
         });
         let numbers: Vec<_> = named.collect();
         let d = self.d_model();
-        let scale = match self.config.embedding_scale {
+        let scale = match self.model.embedding_scale {
             1.0 => String::new(),
             scale => format!(" · {scale:.2}"),
         };
@@ -161,7 +158,7 @@ impl Seen<'_> {
 
     fn norm_formula(&self) -> String {
         let d = self.d_model();
-        match self.config.norm_kind {
+        match self.model.norm {
             NormKind::Layer => format!("(x − mean) / √(variance + ε) · γ + β → [{d}]"),
             NormKind::Batch => format!("(x − running mean) / √(running variance + ε) · γ + β → [{d}]"),
             NormKind::Rms => format!("x / √(mean of x² + ε) · γ → [{d}]"),
@@ -175,16 +172,15 @@ impl Seen<'_> {
 
     /// From the query to the weights.
     fn scores(&self) -> Vec<Step> {
-        let stack = self.places.head.kind.stack(self.config);
+        let stack = self.model.stack(self.places.head.kind);
         let (d, d_k) = (self.d_model(), stack.d_k);
         let keys = self.head("k", "keys", true);
         let n = keys.as_ref().map_or(0, |keys| keys.shape[0]);
         let from = if self.places.head.kind == AttentionKind::Cross { "memory" } else { "x" };
-        let biased = matches!(self.config.positions, Positions::Relative(_))
-            && self.places.head.kind != AttentionKind::Cross;
+        let biased = self.model.relative_positions && self.places.head.kind != AttentionKind::Cross;
         let bias = if biased { " + bias by distance" } else { "" };
         let (products, scaled) = (self.head("q·k", "products", false), self.head("scores", "scores", false));
-        let trained = self.config.attention_scale.factor(d_k, self.places.head.layer);
+        let trained = self.model.score_factor(self.places.head.kind, self.places.head.layer);
         let factor = products.as_ref().zip(scaled.as_ref()).map_or(trained, factor_between);
         let is_trained = (factor - trained).abs() <= 1e-4 * trained.abs();
         let scale = match if is_trained { trained } else { factor } {
@@ -224,7 +220,7 @@ impl Seen<'_> {
 
     /// From the values to the residual sum.
     fn contexts(&self) -> Vec<Step> {
-        let stack = self.places.head.kind.stack(self.config);
+        let stack = self.model.stack(self.places.head.kind);
         let (d, d_v, heads) = (self.d_model(), stack.d_v, stack.heads);
         let width = stack.value_width();
         let values = self.head("v", "values", true);
@@ -268,12 +264,12 @@ impl Seen<'_> {
 
     fn feed_forward(&self) -> Step {
         let place = &self.places.feed_forward;
-        let stack = self.places.head.kind.stack(self.config);
+        let stack = self.model.stack(self.places.head.kind);
         let (d, inner) = (self.d_model(), stack.ffn_width);
         let mut numbers = Vec::new();
         let parts = ["inner", "output", "residual"].map(|part| self.row(part, &format!("{place}.{part}")));
         let norm = self.norm(place, "norm.");
-        match norm_is_first(self.config) {
+        match self.model.norm_first {
             true => numbers.extend(norm.into_iter().chain(parts)),
             false => numbers.extend(parts.into_iter().chain(norm)),
         }
@@ -297,7 +293,7 @@ impl Seen<'_> {
             steps.push(self.step(StepKind::End, formula, numbers.collect()));
         }
         if self.places.has_logits() {
-            let vocabulary = self.config.target_vocabulary;
+            let vocabulary = self.model.vocabulary;
             let formula = format!("[{d}] · Eᵀ [{d}, {vocabulary}] → logits [{vocabulary}] → softmax");
             // all logits would be most of an explanation's bytes; the candidates have the largest
             steps.push(self.step(StepKind::Logits, formula, Vec::new()));

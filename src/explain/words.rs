@@ -2,7 +2,8 @@
 
 use super::kind::StepKind;
 use crate::model::AttentionKind;
-use crate::model::config::{ModelConfig, NormKind, NormPlacement, Positions};
+use crate::model::config::NormKind;
+use crate::trace::Anatomy;
 
 /// Where queries, keys and values come from.
 pub(super) fn origin(kind: AttentionKind) -> &'static str {
@@ -30,11 +31,10 @@ const fn words(title: &'static str, why: &'static str, section: &'static str) ->
     Words { title, why, section }
 }
 
-pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind) -> Words {
-    let post = config.norm == NormPlacement::Post;
-    let rms = config.norm_kind == NormKind::Rms;
+pub(super) fn of(kind: StepKind, model: &Anatomy, attention: AttentionKind) -> Words {
+    let rms = model.norm == NormKind::Rms;
     match kind {
-        StepKind::Embedding => embedding(config),
+        StepKind::Embedding => embedding(model),
         StepKind::Input => words(
             "What the layer reads",
             "The layers below have already mixed other tokens into this vector.",
@@ -55,8 +55,8 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
         StepKind::Products => {
             words("Query · keys", "A dot product is large where query and key point the same way.", "§3.2.1")
         }
-        StepKind::Scale => scale(config),
-        StepKind::Mask => mask(config, attention),
+        StepKind::Scale => scale(model),
+        StepKind::Mask => mask(model, attention),
         StepKind::Softmax => {
             words("Softmax", "Scores become shares: all positive, their sum is 1.", "§3.2.1, eq. (1)")
         }
@@ -74,7 +74,7 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
             "The block adds to its input, so information need not pass through it.",
             "§3.1",
         ),
-        StepKind::NormAfter if post => words(
+        StepKind::NormAfter if !model.norm_first => words(
             "Norm after the block",
             "Every vector gets mean 0 and variance 1, then scale and shift.",
             "§3.1",
@@ -83,7 +83,7 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
         StepKind::FeedForward => words(
             "Feed-forward network",
             "Each token alone: wider, a bend, and back. Most of a layer's weights are here.",
-            if config.gated { "§3.3; Shazeer 2020" } else { "§3.3" },
+            if model.gated { "§3.3; Shazeer 2020" } else { "§3.3" },
         ),
         StepKind::End => match attention {
             AttentionKind::Encoder => {
@@ -99,14 +99,14 @@ pub(super) fn of(kind: StepKind, config: &ModelConfig, attention: AttentionKind)
     }
 }
 
-fn embedding(config: &ModelConfig) -> Words {
-    match config.positions {
-        Positions::Relative(_) => words(
+fn embedding(model: &Anatomy) -> Words {
+    match model.relative_positions {
+        true => words(
             "Embedding",
             "A token becomes a vector. Its position comes later, as a bias of the scores.",
             "§3.4; T5 §2.1",
         ),
-        _ => words(
+        false => words(
             "Embedding and position",
             "Attention alone knows no order, so each position adds a vector of its own.",
             "§3.4, §3.5",
@@ -114,8 +114,8 @@ fn embedding(config: &ModelConfig) -> Words {
     }
 }
 
-fn scale(config: &ModelConfig) -> Words {
-    match config.attention_scale.by_width {
+fn scale(model: &Anatomy) -> Words {
+    match model.divided_by_width {
         true => words(
             "Divided by √d_k",
             "Products of d_k terms have variance d_k; without this, softmax saturates.",
@@ -132,13 +132,12 @@ pub(super) fn switched_scale() -> Words {
     words("Another factor", "A switch replaces 1/√d_k: the products are multiplied by this factor.", "§3.2.1")
 }
 
-fn mask(config: &ModelConfig, attention: AttentionKind) -> Words {
-    let biased = matches!(config.positions, Positions::Relative(_));
+fn mask(model: &Anatomy, attention: AttentionKind) -> Words {
     match attention {
         AttentionKind::Decoder => {
             words("Mask", "Later tokens get minus infinity: at training time they are the answer.", "§3.2.3")
         }
-        AttentionKind::Encoder if biased => {
+        AttentionKind::Encoder if model.relative_positions => {
             words("Bias and mask", "Each distance has a bias of its own; only padding is hidden.", "T5 §2.1")
         }
         _ => words("Mask", "Only padding is hidden; here there is none, so nothing changes.", "§3.2.3"),

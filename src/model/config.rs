@@ -15,6 +15,8 @@ mod roberta;
 mod t5;
 mod vanilla;
 
+use serde::{Deserialize, Serialize};
+
 pub use parameters::Parameters;
 pub use positions::{Positions, RelativePositions};
 
@@ -204,7 +206,7 @@ pub struct ModelConfig {
 }
 
 /// The shape of a stack of equal layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackConfig {
     /// Number of layers.
     pub layers: usize,
@@ -297,7 +299,8 @@ pub enum NormPlacement {
 }
 
 /// Kind of a norm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NormKind {
     /// `(x - mean) / √(variance + ε) · γ + β`.  Ba et al. 2016.
     Layer,

@@ -101,6 +101,9 @@ pub enum TraceFileError {
         /// Name of the tap.
         name: String,
     },
+    /// Sizes that no model has.
+    #[error("is damaged: its \"anatomy\" has sizes that no model has, or is in a trace before version 3")]
+    Anatomy,
     /// Inconsistent parts.
     #[error("is damaged: sentence {sentence}: {reason}")]
     Inconsistent {

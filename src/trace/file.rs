@@ -12,7 +12,7 @@ use super::bands::LayoutJson;
 use super::error::{FORMAT, VERSION};
 use super::taps::{self, TapJson};
 use super::{
-    AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace,
+    Anatomy, AttentionKind, BandLayout, Bands, Depth, LayerAttention, LeftOut, TargetToken, Token, Trace,
     TraceFileError, TracedSearch, TracedSentence, TracedTap,
 };
 
@@ -26,6 +26,9 @@ struct TraceJson<'a> {
     version: u32,
     model: Cow<'a, str>,
     sentences: Vec<SentenceJson<'a>>,
+    /// From version 3 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    anatomy: Option<Anatomy>,
 }
 
 #[derive(Deserialize)]
@@ -149,6 +152,7 @@ impl Trace {
             version: self.version(),
             model: (&self.model).into(),
             sentences: self.sentences.iter().map(|sentence| sentence_json(sentence, with_weights)).collect(),
+            anatomy: self.anatomy,
         }
     }
 
@@ -161,6 +165,9 @@ impl Trace {
             return Err(TraceFileError::Version { found: version });
         }
         let json: TraceJson<'_> = serde_json::from_slice(bytes)?;
+        if json.anatomy.is_some_and(|anatomy| version < 3 || !anatomy.is_sound()) {
+            return Err(TraceFileError::Anatomy);
+        }
         let sentences = json.sentences.into_iter().enumerate().map(|(index, sentence)| {
             if version < 2 && sentence.attention.iter().any(|layer| layer.bands.is_some()) {
                 let reason = "has bands, which version 1 does not know".to_owned();
@@ -173,7 +180,11 @@ impl Trace {
             self::sentence(index, sentence, tensors)
                 .map_err(|reason| TraceFileError::Inconsistent { sentence: index, reason })
         });
-        Ok(Self { model: json.model.into_owned(), sentences: sentences.collect::<Result<_, _>>()? })
+        Ok(Self {
+            model: json.model.into_owned(),
+            sentences: sentences.collect::<Result<_, _>>()?,
+            anatomy: json.anatomy,
+        })
     }
 }
 

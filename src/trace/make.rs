@@ -1,7 +1,7 @@
 use super::error::TraceError;
 use super::options::TraceOptions;
 use super::record::{Recording, TraceRequest, attend, record};
-use super::{Alternative, TargetToken, Trace, TracedSearch, TracedSentence};
+use super::{Alternative, Anatomy, TargetToken, Trace, TracedSearch, TracedSentence};
 use crate::decode::SearchTree;
 use crate::gpu::GpuError;
 use crate::model::generation_config::GenerationConfig;
@@ -191,7 +191,12 @@ impl<'a> Tracer<'a> {
     fn together(&self, pending: Vec<Pending>, recordings: impl IntoIterator<Item = Recording>) -> Trace {
         let sentences = pending.into_iter().zip(recordings);
         let sentences = sentences.map(|(pending, recording)| self.traced(pending, recording));
-        Trace { model: self.trace.model.clone(), sentences: sentences.collect() }
+        let config = self.translator.transformer().config();
+        Trace {
+            model: self.trace.model.clone(),
+            sentences: sentences.collect(),
+            anatomy: (!self.trace.taps.is_empty()).then(|| Anatomy::of(config)),
+        }
     }
 
     fn traced(&self, pending: Pending, recording: Recording) -> TracedSentence {

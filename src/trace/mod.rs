@@ -9,6 +9,7 @@
 //! * [`spectrum`]: singular values, and components for most of the variance
 //! * [`alignment`]: word alignment
 
+mod anatomy;
 mod bands;
 mod depth;
 mod error;
@@ -25,6 +26,7 @@ pub use crate::shape::Band;
 pub use crate::text::Token;
 pub use crate::transformer::{KeptAttention, LeftOut};
 pub use crate::translate::alignment;
+pub use anatomy::Anatomy;
 pub use depth::{CombinedHeads, Depth, Stack};
 pub use error::{FORMAT, TraceError, TraceFileError, VERSION};
 pub use file::MAX_FILE_BYTES;
@@ -46,6 +48,8 @@ pub struct Trace {
     pub model: String,
     /// Sentences in order.
     pub sentences: Vec<TracedSentence>,
+    /// Parts and sizes of the model, if there are taps.
+    pub anatomy: Option<Anatomy>,
 }
 
 /// One sentence and its translation.

@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ));
     }
     let trace = match &arguments.trace {
-        Some(path) => open(path, &arguments.tap)?,
+        Some(path) => open_trace(path, &arguments.tap)?,
         None => make(arguments, format)?,
     };
     if trace.sentences.is_empty() {
@@ -163,7 +163,7 @@ fn unwritable(error: wordloom::trace::TraceFileError) -> CliError {
 }
 
 /// Opens a trace. `taps`: the taps to keep; none: all of them.
-fn open(path: &Path, taps: &[String]) -> Result<Trace, CliError> {
+pub fn open_trace(path: &Path, taps: &[String]) -> Result<Trace, CliError> {
     let name = path.display();
     let mut bytes = Vec::new();
     File::open(path)

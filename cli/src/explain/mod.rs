@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use wordloom::Translator;
 use wordloom::explain::{ExplainError, ExplainRequest, Explanation};
-use wordloom::trace::{AttentionKind, HeadName};
+use wordloom::trace::{AttentionKind, HeadName, Trace};
 use wordloom::translate::resolve_languages;
 
 use super::choice::{Chosen, Steps};
 use super::lines::Lines;
-use super::output::{Output, cannot_write};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, count};
-use super::{CliError, choice, interrupt};
-use crate::attend::{Style, whole};
+use super::output::{Output, cannot_write, check_named};
+use super::setup::{DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count};
+use super::{CliError, choice, interrupt, notice};
+use crate::attend::{Style, open_trace, whole};
 
 // Help must fit a screen: 30 lines.
 
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Look at this translation, not at the model's
     #[arg(long, value_name = "TEXT", conflicts_with = "beams")]
     target: Option<String>,
+    /// Look into a trace with taps that was saved; no model runs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "target", "beams", "switch"])]
+    trace: Option<PathBuf>,
     /// Write a page that needs no network
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
@@ -50,6 +53,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     search: SearchArguments,
+    #[command(flatten)]
+    switches: SwitchArguments,
     #[command(flatten)]
     model: ModelArguments,
     #[command(flatten)]
@@ -60,7 +65,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(path) = &arguments.output {
         check_ending(path)?;
     }
-    let explanation = explain(arguments)?;
+    check_named(("--trace", arguments.trace.as_deref()), ("--output", arguments.output.as_deref()))?;
+    let explanation = match &arguments.trace {
+        Some(path) => look_into(arguments, path)?,
+        None => explain(arguments)?,
+    };
     if let Some(path) = &arguments.output {
         fs::write(path, html::page(&explanation)).map_err(|source| cannot_write(path, source))?;
     }
@@ -96,10 +105,11 @@ fn explain(arguments: &Arguments) -> Result<Explanation, CliError> {
     let Chosen { model, tokenizer, .. } = choice;
     resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let transformer = match arguments.target {
+    let mut transformer = match arguments.target {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,
     };
+    arguments.switches.apply(&mut transformer, &model)?;
     let translator = Translator::from_parts(transformer, tokenizer);
     let kind = arguments.kind;
     let layers = model.config().attention_layers(kind);
@@ -111,11 +121,39 @@ fn explain(arguments: &Arguments) -> Result<Explanation, CliError> {
         token: arguments.token.clone(),
     };
     interrupt::working(|| {
-        pollster::block_on(Explanation::of(&translator, &request, &options)).map_err(|error| match error {
-            ExplainError::Trace(error) => error.into(),
-            ExplainError::Forward(error) => error.into(),
-            ExplainError::Empty => CliError::Input(error.to_string()),
-            about_options => CliError::Usage(about_options.to_string()),
-        })
+        pollster::block_on(Explanation::of(&translator, &request, &options)).map_err(failure)
     })
+}
+
+fn failure(error: ExplainError) -> CliError {
+    match error {
+        ExplainError::Trace(error) => error.into(),
+        ExplainError::Forward(error) => error.into(),
+        ExplainError::Empty | ExplainError::NoTaps { .. } | ExplainError::Tap { .. } => {
+            CliError::Input(error.to_string())
+        }
+        about_options => CliError::Usage(about_options.to_string()),
+    }
+}
+
+/// Explains by the taps of a trace. A note on stderr tells what it lacks.
+fn look_into(arguments: &Arguments, path: &Path) -> Result<Explanation, CliError> {
+    let trace: Trace = open_trace(path, &[])?;
+    let Arguments { kind, head, ref token, .. } = *arguments;
+    let layer = arguments.layer.or_else(|| Explanation::last_layer(&trace, kind)).unwrap_or_default();
+    let explanation = Explanation::of_token(&trace, HeadName { kind, layer, head }, token).map_err(
+        |error| match failure(error) {
+            CliError::Input(problem) => CliError::Input(format!("{}: {problem}", path.display())),
+            other => other,
+        },
+    )?;
+    if let [first, ..] = &explanation.missing[..] {
+        notice(&format!(
+            "{} lacks {} taps of {}, {first} for example; `wordloom attend TEXT --tap '*' -o FILE` keeps all",
+            path.display(),
+            explanation.missing.len(),
+            explanation.head
+        ));
+    }
+    Ok(explanation)
 }
