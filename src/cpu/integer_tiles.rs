@@ -6,46 +6,41 @@ use std::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::amx::{ByteSums, MatrixUnit, TILE, TILE_WORDS, transpose};
+use super::amx::{ByteSums, MatrixUnit, TILE, TILE_WORDS};
 use super::parallel::for_each_row;
+use super::quads::{Quads, line_words};
 use super::rounded_rows::RoundedRows;
 use super::vector::in_widest_vectors;
 
-/// Minimum rows for which reordering the weights pays.
+/// Minimum rows for which tiles of 16 rows pay.
 const LEAST_ROWS: usize = 48;
 
 /// Bytes of a row of a tile.
 const TILE_BYTES: usize = 4 * TILE;
 
-/// Maximum inputs: the 32-bit sum of their low bytes' products does not overflow.
-const MOST_INPUTS: usize = i32::MAX as usize / (255 * 127);
-
 /// Whether [`multiply_on_tiles`] is the way for so many rows.
-pub fn suits(rows: usize, inputs: usize) -> bool {
-    rows >= LEAST_ROWS && inputs <= MOST_INPUTS && MatrixUnit::is_there()
+pub fn suits(rows: usize) -> bool {
+    rows >= LEAST_ROWS && MatrixUnit::is_there()
 }
 
-/// Multiplies `x` `[rows, inputs]`, rounded, by the transpose of `weight` `[outputs, inputs]`. Calls
-/// `finish(first_row, scales, rows of y)` for every 16 rows, on the core that made them.
+/// Multiplies `x` `[rows, inputs]`, rounded, by the transpose of the weight. Calls `finish(first_row, scales, rows of y)` for
+/// every 16 rows, on the core that made them.
 pub fn multiply_on_tiles(
     x: &[f32],
-    (weight, inputs): (&[i8], usize),
+    weight: Quads,
     y: &mut [f32],
     finish: impl Fn(usize, &[f32], &mut [f32]) + Sync,
 ) {
-    thread_local!(static WEIGHTS: Cell<Vec<u32>> = Cell::default());
-    let (rows, outputs) = (x.len() / inputs, weight.len() / inputs);
+    let Quads { outputs, inputs, .. } = weight;
+    let rows = x.len() / inputs;
     assert_eq!(y.len(), rows * outputs, "y is [{rows}, {outputs}]");
-    let mut tiles = WEIGHTS.take();
-    pack_weights((weight, inputs), &mut tiles);
     let mut panels: SmallVec<[&mut [f32]; 64]> = y.chunks_mut(TILE * outputs).collect();
-    for_each_row(&mut panels, 1, TILE * weight.len() / 8, |panel, y| {
+    for_each_row(&mut panels, 1, TILE * outputs * inputs / 8, |panel, y| {
         let [y] = y else { unreachable!("one panel") };
         let first = panel * TILE;
         let x = &x[first * inputs..][..y.len() / outputs * inputs];
-        multiply_panel((x, inputs), &tiles, (y, outputs), |scales, y| finish(first, scales, y));
+        multiply_panel((x, inputs), weight.words(), (y, outputs), |scales, y| finish(first, scales, y));
     });
-    WEIGHTS.set(tiles);
 }
 
 /// What a thread keeps for its rows, so that a pass allocates nothing.
@@ -65,7 +60,7 @@ fn multiply_panel(
     thread_local!(static PANEL: Cell<Panel> = Cell::default());
     let Some(unit) = MatrixUnit::new() else { unreachable!("`suits` has found it") };
     let mut panel = PANEL.take();
-    let line_words = inputs.div_ceil(TILE_BYTES) * TILE_WORDS;
+    let line_words = line_words(inputs);
     panel.rounded.set(x, inputs);
     let Panel { rounded, high, low } = &mut panel;
     split_bytes(&rounded.values, inputs, [high, low]);
@@ -97,7 +92,7 @@ fn multiply_panel(
 
 /// The high and the low bytes of up to 16 rows as tiles `[row, four bytes]`, filled with zeros.
 fn split_bytes(values: &[i16], inputs: usize, tiles: [&mut Vec<u32>; 2]) {
-    let line_words = inputs.div_ceil(TILE_BYTES) * TILE_WORDS;
+    let line_words = line_words(inputs);
     let [high, low] = tiles.map(|words| {
         words.resize(line_words, 0);
         words.fill(0);
@@ -119,30 +114,9 @@ fn split_bytes(values: &[i16], inputs: usize, tiles: [&mut Vec<u32>; 2]) {
     );
 }
 
-/// The weights as tiles `[four bytes, output]`, for an even number of columns of tiles, filled with zeros.
-fn pack_weights((weight, inputs): (&[i8], usize), words: &mut Vec<u32>) {
-    let outputs = weight.len() / inputs;
-    let line_words = inputs.div_ceil(TILE_BYTES) * TILE_WORDS;
-    words.resize(outputs.div_ceil(2 * TILE) * 2 * line_words, 0);
-    for_each_row(words, line_words, 2 * line_words, |line, words| {
-        words.fill(0);
-        let first = (line * TILE).min(outputs);
-        let rows = &weight[first * inputs..(first + TILE).min(outputs) * inputs];
-        let bytes: &mut [i8] = bytemuck::cast_slice_mut(words);
-        for (row, values) in rows.chunks_exact(inputs).enumerate() {
-            for (tile, values) in values.chunks(TILE_BYTES).enumerate() {
-                bytes[tile * 4 * TILE_WORDS + row * TILE_BYTES..][..values.len()].copy_from_slice(values);
-            }
-        }
-        in_widest_vectors(
-            #[inline(always)]
-            || words.as_chunks_mut().0.iter_mut().for_each(transpose),
-        );
-    });
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::quads::{elements, filled, set_rows};
     use super::*;
 
     #[test]
@@ -156,7 +130,11 @@ mod tests {
             let weight: Vec<i8> = weight.into_iter().map(|w| w.max(-127)).collect();
             let mut y = vec![f32::NAN; rows * outputs];
             let scales = std::sync::Mutex::new(vec![0.0; rows]);
-            multiply_on_tiles(&x, (&weight, inputs), &mut y, |first, of_rows, _| {
+            let mut words = vec![0; elements(outputs, inputs)];
+            let mut shifts = vec![0.0; filled(outputs)];
+            set_rows((&mut words, &mut shifts), inputs, 0, &weight);
+            let quads = Quads::new(&words, &shifts, outputs, inputs);
+            multiply_on_tiles(&x, quads, &mut y, |first, of_rows, _| {
                 scales.lock().unwrap()[first..first + of_rows.len()].copy_from_slice(of_rows);
             });
             let mut rounded = RoundedRows::default();

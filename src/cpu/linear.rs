@@ -65,6 +65,12 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
         WeightMatrix::Q8 { values, input_multipliers, .. } => {
             in_whole_numbers(&problem, values, input_multipliers, y);
         }
+        WeightMatrix::Quads { values, .. } if integer_tiles::suits(rows) => {
+            multiply_on_tiles(x, values, y, |first, scales, y| problem.finish_here(first, scales, y));
+        }
+        WeightMatrix::Quads { values, .. } => values.multiply(x, y, |row, first, x_scale, y| {
+            problem.finish_outputs(row, first, x_scale, y);
+        }),
         WeightMatrix::Panels(panels) => panels.multiply(x, y, &finish),
         WeightMatrix::F16(panels) => panels.multiply(x, y, &finish),
         WeightMatrix::F32(weight) => multiply_row_major(&problem, weight, y),
@@ -112,14 +118,6 @@ pub fn training_linear(
 }
 
 fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32)], y: &mut [f32]) {
-    if multipliers.is_empty()
-        && integer_tiles::suits(problem.x.len() / problem.layer.inputs, problem.layer.inputs)
-    {
-        let weight = (weight, problem.layer.inputs);
-        return multiply_on_tiles(problem.x, weight, y, |first, scales, y| {
-            problem.finish_here(first, scales, y)
-        });
-    }
     // kept by each thread, so that a step of decoding allocates nothing
     thread_local!(static ROUNDED: Cell<RoundedRows> = Cell::default());
     let (mut rounded, inputs) = (ROUNDED.take(), problem.layer.inputs);
@@ -214,7 +212,7 @@ impl WithSimd for Finish<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { problem, row, first, x_scale, y } = self;
         let Problem { layer, activation, join, .. } = problem;
-        if let WeightMatrix::Q8 { scales, .. } = layer.weight {
+        if let WeightMatrix::Q8 { scales, .. } | WeightMatrix::Quads { scales, .. } = layer.weight {
             for (y, scale) in y.iter_mut().zip(&scales[first..]) {
                 *y = scale * (x_scale * *y);
             }

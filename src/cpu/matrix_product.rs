@@ -7,7 +7,9 @@ use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 
 #[cfg(all(not(feature = "training"), target_arch = "wasm32"))]
-use super::panels::{self, PANEL, Panels};
+use super::panels::{self, Panels};
+#[cfg(all(not(feature = "training"), target_arch = "wasm32"))]
+use super::shared_product::PANEL;
 
 /// Multiplies `x` `[rows, inputs]` by the transpose of `weight` `[outputs, inputs]` on all cores. Panics if the lengths do
 /// not agree.

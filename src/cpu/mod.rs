@@ -46,9 +46,13 @@ mod parallel;
 mod philox;
 mod project_length;
 mod project_packed;
+mod quad_sums;
+mod quads;
 mod ranged_attention;
+mod rounded_bytes;
 mod rounded_rows;
 mod selected_linear;
+mod shared_product;
 mod softmax_loss;
 mod ssru;
 mod stored_value;
@@ -92,6 +96,7 @@ pub use project_length::{LengthFactors, project_length, projected_rows};
 pub use project_packed::{
     PackedRows, length_factor_gradient, packed_ranges, packed_row_gradient, project_packed,
 };
+pub use quads::Quads;
 pub use ranged_attention::{
     ContextGradient, RangedAttention, RangedShape, context_products, ranged_attention, ranged_bias_gradient,
     ranged_key_gradient, ranged_query_gradient,

@@ -8,17 +8,12 @@ use pulp::{Arch, Simd, WithSimd};
 use smallvec::SmallVec;
 
 use super::parallel::Budget;
+use super::shared_product::{Factors, NEAR_ROWS, PANEL, Rows, SharedProduct};
 use super::stored_value::StoredValue;
-
-/// Outputs of a panel.
-pub const PANEL: usize = 32;
 
 /// Inputs whose products are summed in registers, from the first on. These sums are added in y, from the first on. So the
 /// panel's part stays in the nearest cache while rows pass, and long sums lose fewer bits.
 const DEPTH: usize = 256;
-
-/// Rows that stay in a core's cache while the weights pass.
-const NEAR_ROWS: usize = 128;
 
 /// Maximum rows side by side: two vectors of sums for each, where there are 32 registers. WebAssembly runs on 16 at times,
 /// and each number of rows is code to download.
@@ -65,7 +60,7 @@ impl<'a, W: StoredValue> Panels<'a, W> {
         assert_eq!(x.len(), rows * self.inputs, "x is [{rows}, {}]", self.inputs);
         assert_eq!(y.len(), rows * self.outputs, "y is [{rows}, {}]", self.outputs);
         let budget = Budget::new(rows * self.values.len());
-        Product { x, weight: self, finish }.share_rows(budget, 0, y);
+        SharedProduct { factors: Operands { x, weight: self }, outputs: self.outputs, finish }.run(budget, y);
     }
 
     /// Computes some outputs of each row, as [`multiply`](Self::multiply) does, on the caller's core.
@@ -115,54 +110,19 @@ pub fn set_rows<W: StoredValue>(panels: &mut [W], inputs: usize, first: usize, r
     }
 }
 
-/// Outputs of a row that are finished at a time, while a core's cache has them.
-const FINISHED: usize = 8 * PANEL;
-
+/// x and the weights of a product.
 #[derive(Clone, Copy)]
-struct Product<'a, W> {
+struct Operands<'a, W> {
     x: &'a [f32],
     weight: Panels<'a, W>,
-    finish: &'a (dyn Fn(usize, usize, &mut [f32]) + Sync),
 }
 
-/// Rows of y, for some outputs.
-type Rows<'y> = SmallVec<[&'y mut [f32]; NEAR_ROWS]>;
+impl<W: StoredValue> Factors for Operands<'_, W> {
+    const MOST_ROWS: usize = MOST_ROWS;
 
-impl<W: StoredValue> Product<'_, W> {
-    fn share_rows(self, budget: Budget, first: usize, y: &mut [f32]) {
-        let outputs = self.weight.outputs;
-        let rows = y.len() / outputs;
-        if rows > NEAR_ROWS {
-            let half = (rows / 2).next_multiple_of(MOST_ROWS);
-            let (low, high) = y.split_at_mut(half * outputs);
-            return budget.join(
-                |budget| self.share_rows(budget, first, low),
-                |budget| self.share_rows(budget, first + half, high),
-            );
-        }
-        self.share_outputs(budget, first, 0, y.chunks_exact_mut(outputs).collect());
-    }
-
-    fn share_outputs(self, budget: Budget, first: usize, output: usize, y: Rows) {
-        let panels = y.first().map_or(0, |row| row.len().div_ceil(PANEL));
-        if budget.allows_split() && panels > 1 {
-            let half = panels / 2 * PANEL;
-            let (low, high) = y.into_iter().map(|row| row.split_at_mut(half)).unzip();
-            return budget.join(
-                |budget| self.share_outputs(budget, first, output, low),
-                |budget| self.share_outputs(budget, first, output + half, high),
-            );
-        }
-        let (mut y, x) = (y, &self.x[first * self.weight.inputs..]);
-        let width = y.first().map_or(0, |row| row.len());
-        for start in (0..width).step_by(FINISHED) {
-            let end = width.min(start + FINISHED);
-            let mut part: Rows = y.iter_mut().map(|row| &mut row[start..end]).collect();
-            Piece { x, weight: self.weight, output: output + start, y: &mut part }.multiply();
-            for (row, y) in part.into_iter().enumerate() {
-                (self.finish)(first + row, output + start, y);
-            }
-        }
+    fn multiply(self, row: usize, output: usize, y: &mut [&mut [f32]]) {
+        let Self { x, weight } = self;
+        Piece { x: &x[row * weight.inputs..], weight, output, y }.multiply();
     }
 }
 

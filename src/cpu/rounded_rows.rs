@@ -86,7 +86,7 @@ impl RoundedRows {
 const MOST: f32 = 127.0;
 
 /// Summand that leaves the nearest whole number of a small number, ties to even.
-const WHOLE: f32 = (3 << 22) as f32;
+pub(super) const WHOLE: f32 = (3 << 22) as f32;
 
 /// The largest magnitude; NaN if there is one.
 #[inline(always)]
@@ -96,17 +96,35 @@ fn magnitude(row: &[f32]) -> f32 {
     f32::from_bits(row.iter().fold(0, |most, x| (x.to_bits() & !(1 << 31)).max(most)))
 }
 
+/// How a row becomes whole numbers.
+pub(super) struct Rounding {
+    /// Their largest magnitude.
+    pub most: f32,
+    /// From numbers of the row to whole numbers.
+    pub factor: f32,
+    /// From whole numbers to numbers of the row.
+    pub scale: f32,
+}
+
+impl Rounding {
+    #[inline(always)]
+    pub fn of(row: &[f32]) -> Self {
+        let most = f32::from(largest(row.len()));
+        let magnitude = magnitude(row);
+        let scale = if magnitude.is_finite() { magnitude / most } else { f32::NAN };
+        Self { most, factor: most / magnitude, scale }
+    }
+}
+
 #[inline(always)]
 fn round_row(row: &[f32], values: &mut [i16]) -> f32 {
-    let most = f32::from(largest(row.len()));
-    let magnitude = magnitude(row);
-    let factor = most / magnitude;
+    let Rounding { most, factor, scale } = Rounding::of(row);
     for (value, x) in values.iter_mut().zip(row) {
         // in a row of nearly zeros the factor is infinite; 0 times it is NaN, which becomes 0
         let scaled = (x * factor).clamp(-most, most);
         *value = (scaled + WHOLE - WHOLE) as i16;
     }
-    if magnitude.is_finite() { magnitude / most } else { f32::NAN }
+    scale
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use pulp::Arch;
 use super::few_rows::{Bytes, Integers, Multiplier};
 use super::integers::{self, IntegerVectors, WithIntegers};
 use super::parallel::for_each_row;
+use super::quads::Quads;
+use super::rounded_bytes::RoundedBytes;
 use super::rounded_rows::RoundedRows;
 use super::{Linear, StoredMatrix, WeightMatrix};
 use crate::precision::WeightPrecision;
@@ -33,6 +35,9 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
         let weight = StoredMatrix::of(weight, inputs, WeightPrecision::F32);
         return selected_linear(x, Linear { weight: weight.view(), ..layer }, columns, width, y);
     }
+    if let WeightMatrix::Quads { values, .. } = layer.weight {
+        return selected_quads(x, layer, values, (columns, width), y);
+    }
     let (mut rounded, mut in_bytes) = (RoundedRows::default(), false);
     if let WeightMatrix::Q8 { input_multipliers, .. } = layer.weight {
         rounded = ROUNDED.take();
@@ -47,7 +52,7 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
         let rows = sentence * beams..(sentence + 1) * beams;
         let elements = rows.start * inputs..rows.end * inputs;
         match layer.weight {
-            WeightMatrix::F32(_) => unreachable!("in panels by now"),
+            WeightMatrix::F32(_) | WeightMatrix::Quads { .. } => unreachable!("in other hands by now"),
             WeightMatrix::Panels(panels) => panels.multiply_selected(&x[elements], columns, width, y),
             WeightMatrix::F16(panels) => panels.multiply_selected(&x[elements], columns, width, y),
             WeightMatrix::Q8 { values: weight, .. } if in_bytes => {
@@ -66,6 +71,22 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
     if matches!(layer.weight, WeightMatrix::Q8 { .. }) {
         ROUNDED.set(rounded);
     }
+}
+
+/// As [`selected_linear`], with 8-bit weights in quads.
+fn selected_quads(x: &[f32], layer: Linear, weight: Quads, (columns, width): (&[u32], usize), y: &mut [f32]) {
+    let lists = columns.len() / width;
+    let beams = y.len() / width / lists.max(1);
+    let mut rounded = RoundedBytes::default();
+    rounded.set(x, layer.inputs);
+    for_each_row(y, beams * width, beams * width * layer.inputs, |sentence, y| {
+        let columns = &columns[sentence * width..][..width];
+        let columns = &columns[..columns.partition_point(|&column| column != NO_TOKEN)];
+        weight.multiply_selected((&rounded, sentence * beams), columns, width, y);
+        for (row, y) in (sentence * beams..).zip(y.chunks_exact_mut(width)) {
+            finish(&layer, columns, rounded.scale(row), y);
+        }
+    });
 }
 
 fn finish(layer: &Linear, columns: &[u32], x_scale: f32, y: &mut [f32]) {

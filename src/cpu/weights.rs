@@ -5,6 +5,7 @@ use half::slice::HalfFloatSliceExt;
 use pulp::Arch;
 
 use super::panels::{self, Panels};
+use super::quads::{self, Quads};
 use super::stored_value::StoredValue;
 use crate::precision::{WeightPrecision, quantize, row_scale};
 
@@ -27,6 +28,13 @@ pub enum WeightMatrix<'a> {
         /// inputs are rounded by their own size.
         input_multipliers: &'a [(usize, f32)],
     },
+    /// [`WeightPrecision::Q8`], as processors with instructions for bytes read it
+    Quads {
+        /// The values.
+        values: Quads<'a>,
+        /// `[rows]`
+        scales: &'a [f32],
+    },
 }
 
 impl WeightMatrix<'_> {
@@ -37,6 +45,7 @@ impl WeightMatrix<'_> {
             Self::Panels(panels) => panels.outputs * panels.inputs,
             Self::F16(panels) => panels.outputs * panels.inputs,
             Self::Q8 { values, .. } => values.len(),
+            Self::Quads { values, .. } => values.outputs * values.inputs,
         }
     }
 
@@ -54,6 +63,9 @@ impl WeightMatrix<'_> {
             Self::Panels(panels) => panels.widen_row(row, out),
             Self::F16(panels) => panels.widen_row(row, out),
             Self::Q8 { values, .. } => i8::widen(&values[range], out),
+            Self::Quads { values, .. } => {
+                out.iter_mut().zip(values.row(row)).for_each(|(out, value)| *out = value.into());
+            }
         }
     }
 
@@ -61,7 +73,7 @@ impl WeightMatrix<'_> {
     pub(super) fn row_scale(&self, row: usize) -> f32 {
         match self {
             Self::F32(_) | Self::Panels(_) | Self::F16(_) => 1.0,
-            Self::Q8 { scales, .. } => scales[row],
+            Self::Q8 { scales, .. } | Self::Quads { scales, .. } => scales[row],
         }
     }
 }
@@ -94,6 +106,16 @@ pub enum StoredMatrix {
         /// See [`WeightMatrix::Q8`].
         input_multipliers: Vec<(usize, f32)>,
     },
+    /// See [`WeightMatrix::Quads`].
+    Quads {
+        /// `[rows / 16, width / 4, 16]`, four values each
+        values: Vec<u32>,
+        /// What the shift of inputs adds to each row's sums.
+        shifts: Vec<f64>,
+        /// `[rows]`
+        scales: Vec<f32>,
+        width: usize,
+    },
 }
 
 impl StoredMatrix {
@@ -103,6 +125,12 @@ impl StoredMatrix {
         Some(match precision {
             WeightPrecision::F32 => Self::F32(zeros(elements)?),
             WeightPrecision::F16 => Self::F16 { values: zeros(panels::elements(rows, width))?, rows, width },
+            WeightPrecision::Q8 if quads::suit(width) => Self::Quads {
+                values: zeros(quads::elements(rows, width))?,
+                shifts: zeros(quads::filled(rows))?,
+                scales: zeros(rows)?,
+                width,
+            },
             WeightPrecision::Q8 => {
                 let input_multipliers = Vec::new();
                 Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, input_multipliers }
@@ -139,19 +167,24 @@ impl StoredMatrix {
                 panels::set_rows(values, width, row, &rounded);
             }
             Self::Q8 { values, scales, .. } => Arch::new().dispatch(|| {
-                let stored = values[range].chunks_exact_mut(width).zip(&mut scales[row..]);
-                for (n, ((values, scale), row)) in stored.zip(rows.chunks_exact(width)).enumerate() {
-                    *scale = known.map_or_else(|| row_scale(row), |scales| scales[n]);
-                    for (value, &exact) in values.iter_mut().zip(row) {
-                        *value = quantize(exact, *scale);
-                    }
-                }
+                quantize_rows(rows, known, &mut values[range], &mut scales[row..], width);
             }),
+            Self::Quads { values, shifts, scales, .. } => {
+                let mut rounded = vec![0; rows.len()];
+                Arch::new().dispatch(|| quantize_rows(rows, known, &mut rounded, &mut scales[row..], width));
+                quads::set_rows((values, shifts), width, row, &rounded);
+            }
         }
     }
 
     /// Sets the factors of inputs, see [`WeightMatrix::Q8`]; only an 8-bit matrix has them.
     pub fn set_input_multipliers(&mut self, multipliers: Vec<(usize, f32)>) {
+        if let (Self::Quads { scales, .. }, false) = (&*self, multipliers.is_empty()) {
+            let scales = scales.clone();
+            let WeightMatrix::Quads { values: quads, .. } = self.view() else { unreachable!("quads") };
+            let values = (0..quads.outputs).flat_map(|row| quads.row(row)).collect();
+            *self = Self::Q8 { values, scales, input_multipliers: Vec::new() };
+        }
         if let Self::Q8 { input_multipliers, .. } = self {
             *input_multipliers = multipliers;
         }
@@ -163,6 +196,9 @@ impl StoredMatrix {
             Self::F32(values) | Self::Panels { values, .. } => size_of_val(&values[..]),
             Self::F16 { values, .. } => size_of_val(&values[..]),
             Self::Q8 { values, scales, .. } => size_of_val(&values[..]) + size_of_val(&scales[..]),
+            Self::Quads { values, shifts, scales, .. } => {
+                size_of_val(&values[..]) + size_of_val(&shifts[..]) + size_of_val(&scales[..])
+            }
         };
         bytes as u64
     }
@@ -176,6 +212,21 @@ impl StoredMatrix {
             Self::Q8 { values, scales, input_multipliers } => {
                 WeightMatrix::Q8 { values, scales, input_multipliers }
             }
+            Self::Quads { values, shifts, scales, width } => {
+                WeightMatrix::Quads { values: Quads::new(values, shifts, scales.len(), *width), scales }
+            }
+        }
+    }
+}
+
+/// Rounds rows of `width` numbers. `known`: their scales, if any.
+#[inline(always)]
+fn quantize_rows(rows: &[f32], known: Option<&[f32]>, values: &mut [i8], scales: &mut [f32], width: usize) {
+    let stored = values.chunks_exact_mut(width).zip(scales);
+    for (n, ((values, scale), row)) in stored.zip(rows.chunks_exact(width)).enumerate() {
+        *scale = known.map_or_else(|| row_scale(row), |scales| scales[n]);
+        for (value, &exact) in values.iter_mut().zip(row) {
+            *value = quantize(exact, *scale);
         }
     }
 }
