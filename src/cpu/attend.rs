@@ -1,4 +1,4 @@
-//! Attention of one query, and the common parts of attention: visible keys, bias by distance, softmax
+//! Attention of one row of queries, and the common parts of attention: visible keys, bias by distance, softmax
 
 use std::cell::Cell;
 
@@ -114,12 +114,23 @@ impl WithSimd for Weigh<'_> {
     }
 }
 
+/// The attention of one row of queries in all heads. Rows of keys and of values are read from their start to their end, once each,
+/// because they come from far memory. The results equal those of each head alone, to the last bit.
 pub struct Attend<'a> {
-    pub query: Query<'a>,
-    /// Columns of the head in all values.
+    pub heads: usize,
+    /// `[heads * d_head]`
+    pub queries: &'a [f32],
+    pub scale: f32,
+    /// Position of the query, if scores have a bias by distance; its table as in
+    /// [`AttentionScores`](super::AttentionScores).
+    pub bias: Option<(&'a [f32], usize)>,
+    /// Columns of all heads.
+    pub keys: Columns<'a>,
     pub values: Columns<'a>,
+    pub visible: &'a [Key],
+    /// Scratch memory: `[heads, visible]`
     pub weights: &'a mut Vec<f32>,
-    /// `[d_value]`
+    /// `[heads * d_value]`
     pub context: &'a mut [f32],
 }
 
@@ -129,25 +140,84 @@ impl Attend<'_> {
     pub fn run(self) {
         Arch::new().dispatch(self);
     }
+
+    /// Scores of some keys, from the `first` visible one on.
+    #[inline(always)]
+    fn score<S: Simd, const KEYS: usize>(&mut self, simd: S, first: usize, keys: &[Key; KEYS]) {
+        let (count, d_head) = (self.visible.len(), self.queries.len() / self.heads);
+        // loops: compilers keep closures out of the function with the widest vectors
+        let mut rows = [&[][..]; KEYS];
+        for (row, key) in rows.iter_mut().zip(keys) {
+            *row = self.keys.row(key.row, self.queries.len());
+        }
+        for head in 0..self.heads {
+            let columns = head * d_head..(head + 1) * d_head;
+            let mut of_head = [&[][..]; KEYS];
+            for (of_head, row) in of_head.iter_mut().zip(&rows) {
+                *of_head = &row[columns.clone()];
+            }
+            let [products] = inner_products(simd, [&self.queries[columns]], of_head);
+            let scores = &mut self.weights[head * count + first..][..KEYS];
+            for ((score, product), key) in scores.iter_mut().zip(products).zip(keys) {
+                *score = product * self.scale;
+                if let Some((table, position)) = self.bias
+                    && let Some(bias) = DistanceBias::new(Some(table), self.heads, head, position)
+                {
+                    *score += bias.of(key.position);
+                }
+            }
+        }
+    }
+
+    /// Adds some values, from the `first` visible one on.
+    #[inline(always)]
+    fn add<S: Simd, const KEYS: usize>(&mut self, simd: S, first: usize, keys: &[Key; KEYS]) {
+        let (count, width) = (self.visible.len(), self.context.len());
+        let d_value = width / self.heads;
+        let mut rows = [&[][..]; KEYS];
+        for (row, key) in rows.iter_mut().zip(keys) {
+            *row = self.values.row(key.row, width);
+        }
+        for (head, context) in self.context.chunks_exact_mut(d_value).enumerate() {
+            let mut factors = [0.0; KEYS];
+            factors.copy_from_slice(&self.weights[head * count + first..][..KEYS]);
+            let mut of_head = [&[][..]; KEYS];
+            for (of_head, row) in of_head.iter_mut().zip(&rows) {
+                *of_head = &row[head * d_value..][..d_value];
+            }
+            add_scaled(simd, context, factors, of_head);
+        }
+    }
 }
 
 impl WithSimd for Attend<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { query, values, weights, context } = self;
-        query.weigh(simd, weights);
-        context.fill(0.0);
-        let width = context.len();
-        let value = |key: Key| values.row(key.row, width);
-        let (fours, rest) = query.visible.as_chunks::<4>();
-        let (weight_fours, weight_rest) = weights.as_chunks::<4>();
-        for (keys, &weights) in fours.iter().zip(weight_fours) {
-            add_scaled(simd, context, weights, keys.map(value));
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        self.context.fill(0.0);
+        let visible = self.visible;
+        if visible.is_empty() {
+            return;
         }
-        for (&key, &weight) in rest.iter().zip(weight_rest) {
-            add_scaled(simd, context, [weight], [value(key)]);
+        self.weights.clear();
+        self.weights.resize(self.heads * visible.len(), 0.0);
+        let (fours, rest) = visible.as_chunks::<4>();
+        let last = visible.len() - rest.len();
+        for (four, keys) in fours.iter().enumerate() {
+            self.score(simd, 4 * four, keys);
+        }
+        for (place, &key) in rest.iter().enumerate() {
+            self.score(simd, last + place, &[key]);
+        }
+        for scores in self.weights.chunks_exact_mut(visible.len()) {
+            softmax(simd, scores);
+        }
+        for (four, keys) in fours.iter().enumerate() {
+            self.add(simd, 4 * four, keys);
+        }
+        for (place, &key) in rest.iter().enumerate() {
+            self.add(simd, last + place, &[key]);
         }
     }
 }

@@ -38,6 +38,9 @@ const WORTH_PACKING: usize = 4;
 pub fn attention(scores: &AttentionScores, values: Columns, context: &mut [f32]) {
     let &AttentionShape { heads, d_head, d_value, queries, keys, .. } = &scores.shape;
     let (width, work) = (heads * d_value, keys * heads * (d_head + d_value));
+    if queries < WORTH_PACKING {
+        return for_each_row(context, width, work, |row, context| attend_row(scores, values, row, context));
+    }
     let is_shared = Budget::new(context.len() / width.max(1) * work).allows_split();
     if is_shared && queries < SHARING * heads {
         return by_head(scores, values, context);
@@ -56,6 +59,18 @@ pub fn attention(scores: &AttentionScores, values: Columns, context: &mut [f32])
             });
             (row, context) = (row + count, others);
         }
+    });
+}
+
+/// Computes the context of one row of queries.
+fn attend_row(scores: &AttentionScores, values: Columns, row: usize, context: &mut [f32]) {
+    let AttentionScores { shape, queries, keys, key_mask, distance_bias } = scores;
+    let &AttentionShape { heads, d_head, scale, .. } = shape;
+    with_scratch(|Scratch { keys: visible, weights, .. }| {
+        visible.extend(visible_keys(shape, key_mask, row));
+        let bias = distance_bias.map(|table| (table, row % shape.queries));
+        let queries = queries.row(row, heads * d_head);
+        Attend { heads, queries, scale, bias, keys: *keys, values, visible, weights, context }.run();
     });
 }
 
@@ -98,26 +113,6 @@ fn attend_head(
     let AttentionScores { shape, queries, keys, distance_bias, .. } = scores;
     let &AttentionShape { heads, d_head, d_value, .. } = shape;
     let Scratch { keys: visible, weights, packed_keys, packed_values } = scratch;
-    if context.len().div_ceil(stride) < WORTH_PACKING {
-        for (place, context) in context.chunks_mut(stride).enumerate() {
-            let row = first + place;
-            let position = row % shape.queries;
-            let seen = match shape.causal {
-                true => visible.partition_point(|key| key.position <= position),
-                false => visible.len(),
-            };
-            let query = Query {
-                query: queries.head(head, d_head).row(row, d_head),
-                scale: shape.scale,
-                keys: keys.head(head, d_head),
-                visible: &visible[..seen],
-                bias: DistanceBias::new(*distance_bias, heads, head, position),
-            };
-            let values = values.head(head, d_value);
-            Attend { query, values, weights, context: &mut context[..d_value] }.run();
-        }
-        return;
-    }
     Arch::new().dispatch(AttendAll {
         shape,
         first,

@@ -1,7 +1,7 @@
 //! Attention of one query per row over a key–value cache, in the order of an index table
 
 use super::Columns;
-use super::attend::{Attend, DistanceBias, Key, Query, Scratch, with_scratch};
+use super::attend::{Attend, Key, Scratch, with_scratch};
 use super::parallel::for_each_row;
 use crate::shape::CachedAttentionShape;
 
@@ -41,17 +41,9 @@ pub fn cached_attention(
         with_scratch(|Scratch { keys: visible, weights, .. }| {
             let slots = slots[row * capacity..][..count].iter().enumerate();
             visible.extend(slots.map(|(position, &slot)| Key { row: slot as usize, position }));
-            for (head, context) in context.chunks_exact_mut(d_value).enumerate() {
-                let query = Query {
-                    query: queries.head(head, d_head).row(row, d_head),
-                    scale,
-                    keys: keys.head(head, d_head),
-                    visible,
-                    bias: DistanceBias::new(distance_bias, heads, head, count.saturating_sub(1)),
-                };
-                let values = values.head(head, d_value);
-                Attend { query, values, weights, context }.run();
-            }
+            let bias = distance_bias.map(|table| (table, count.saturating_sub(1)));
+            let queries = queries.row(row, heads * d_head);
+            Attend { heads, queries, scale, bias, keys, values, visible, weights, context }.run();
         });
     });
 }

@@ -46,7 +46,12 @@ pub fn multiply(_: &RoundedBytes, _: usize, _: Lines, _: &mut [&mut [f32]]) {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m512i, _mm512_dpbusd_epi32, _mm512_set1_epi32, _mm512_setzero_si512};
+    use std::arch::x86_64::{
+        __m512d, __m512i, _mm256_castps_pd, _mm512_castpd_ps, _mm512_castpd256_pd512, _mm512_castsi512_si256,
+        _mm512_cvtepi32_pd, _mm512_cvtpd_ps, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_fmadd_pd,
+        _mm512_insertf64x4, _mm512_mask_storeu_ps, _mm512_set1_epi32, _mm512_set1_pd, _mm512_setzero_si512,
+        _mm512_sub_pd,
+    };
 
     use super::{Lines, MOST_ROWS, RoundedBytes};
     use crate::cpu::quads::LINE;
@@ -85,11 +90,10 @@ mod x86 {
         }
     }
 
-    /// Computes `ROWS × LINES` vectors of sums.
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "compilers keep iterators out of the function with the vectors"
-    )]
+    /// Sums of the high and of the low bytes.
+    type Sums<const ROWS: usize, const LINES: usize> = [[[__m512i; 2]; LINES]; ROWS];
+
+    /// Computes and writes `ROWS × LINES` vectors of sums.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn block<const ROWS: usize, const LINES: usize>(
         x: &RoundedBytes,
@@ -97,6 +101,30 @@ mod x86 {
         weight: Lines,
         [start, end]: [usize; 2],
         y: &mut [&mut [f32]],
+    ) {
+        let mut sums = [[[_mm512_setzero_si512(); 2]; LINES]; ROWS];
+        add_products(x, first, weight, &mut sums);
+        let (shifts, _) = weight.shifts.as_chunks::<LINE>();
+        for (y, sums) in y.iter_mut().zip(&sums) {
+            let parts = y[start..end].chunks_mut(LINE);
+            for ((y, &[high, low]), shifts) in parts.zip(sums).zip(shifts) {
+                store(high, low, shifts, y);
+            }
+        }
+    }
+
+    /// A function of its own, so that compilers keep all sums in registers.
+    #[inline(never)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "compilers keep iterators out of the function with the vectors"
+    )]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn add_products<const ROWS: usize, const LINES: usize>(
+        x: &RoundedBytes,
+        first: usize,
+        weight: Lines,
+        sums: &mut Sums<ROWS, LINES>,
     ) {
         let quads = x.planes(first)[0].len();
         // equal lengths for the compiler: no bounds checks below
@@ -109,7 +137,7 @@ mod x86 {
         for line in 0..LINES {
             lines[line] = &weight.words[line * weight.line..].as_chunks::<LINE>().0[..quads];
         }
-        let mut sums = [[[_mm512_setzero_si512(); 2]; LINES]; ROWS];
+        let mut totals = [[[_mm512_setzero_si512(); 2]; LINES]; ROWS];
         for quad in 0..quads {
             let mut weights = [_mm512_setzero_si512(); LINES];
             for line in 0..LINES {
@@ -119,34 +147,35 @@ mod x86 {
                 for byte in 0..2 {
                     let x = _mm512_set1_epi32(planes[row][byte][quad] as i32);
                     for line in 0..LINES {
-                        sums[row][line][byte] = _mm512_dpbusd_epi32(sums[row][line][byte], x, weights[line]);
+                        totals[row][line][byte] =
+                            _mm512_dpbusd_epi32(totals[row][line][byte], x, weights[line]);
                     }
                 }
             }
         }
-        for row in 0..ROWS {
-            for line in 0..LINES {
-                let from = start + line * LINE;
-                if from < end {
-                    let shifts = &weight.shifts[line * LINE..][..LINE];
-                    store(sums[row][line], shifts, &mut y[row][from..end.min(from + LINE)]);
-                }
-            }
-        }
+        *sums = totals;
     }
 
     /// Writes the totals of the high and the low bytes, rounded once.
+    #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn store(sums: [__m512i; 2], shifts: &[f64], y: &mut [f32]) {
-        let [high, low]: [[i32; LINE]; 2] = sums.map(pulp::cast);
-        let mut totals = [0.0; LINE];
-        for lane in 0..LINE {
-            // whole numbers below 2⁵³
-            totals[lane] = (f64::from(high[lane]) * 256.0 + (f64::from(low[lane]) - shifts[lane])) as f32;
-        }
-        match <&mut [f32; LINE]>::try_from(&mut *y) {
-            Ok(y) => *y = totals,
-            Err(_) => y.copy_from_slice(&totals[..y.len()]),
-        }
+    #[expect(unsafe_code, reason = "the instruction takes a pointer")]
+    fn store(high: __m512i, low: __m512i, shifts: &[f64; LINE], y: &mut [f32]) {
+        let halves = |sums| {
+            let halves = [_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums)];
+            [_mm512_cvtepi32_pd(halves[0]), _mm512_cvtepi32_pd(halves[1])]
+        };
+        let (high, low): ([__m512d; 2], [__m512d; 2]) = (halves(high), halves(low));
+        let shifts: [__m512d; 2] = pulp::cast(*shifts);
+        // whole numbers below 2⁵³
+        let total = |half: usize| {
+            let low = _mm512_sub_pd(low[half], shifts[half]);
+            _mm512_cvtpd_ps(_mm512_fmadd_pd(high[half], _mm512_set1_pd(256.0), low))
+        };
+        let [low, high] = [total(0), total(1)].map(|half| _mm256_castps_pd(half));
+        let totals = _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high));
+        let mask = u16::MAX.checked_shr((LINE - y.len().min(LINE)) as u32).unwrap_or(0);
+        // SAFETY: the mask selects as many numbers as y has; others are not written.
+        unsafe { _mm512_mask_storeu_ps(y.as_mut_ptr(), mask, totals) };
     }
 }

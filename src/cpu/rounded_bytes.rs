@@ -1,9 +1,8 @@
 //! Rows of x as whole numbers, byte by byte.
 
-use pulp::Arch;
-
 use super::parallel::for_each_row;
 use super::rounded_rows::{Rounding, WHOLE};
+use super::vector::in_widest_vectors;
 
 /// Summand that leaves no sign.
 pub const SHIFT: i32 = 1 << 15;
@@ -31,12 +30,11 @@ impl RoundedBytes {
             let (bytes, scale) = words.split_at_mut(width - 1);
             let (high, low) = bytes.split_at_mut(width / 2);
             let [high, low] = [high, low].map(|words| &mut bytemuck::cast_slice_mut(words)[..inputs]);
-            scale[0] = Arch::new()
-                .dispatch(
-                    #[inline(always)]
-                    || round_row(x, high, low),
-                )
-                .to_bits();
+            let rounded = in_widest_vectors(
+                #[inline(always)]
+                || round_row(x, high, low),
+            );
+            scale[0] = rounded.to_bits();
         });
     }
 
