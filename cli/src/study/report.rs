@@ -99,6 +99,7 @@ impl Report {
 
     pub fn markdown(&self) -> String {
         let Self { title, state, claim, source, command, .. } = self;
+        let state = plain(state);
         let mut page = format!("# {title}\n\n{state}\n\n> {claim}\n>\n> {source}\n\n");
         for [name, value, note] in &self.facts {
             let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
@@ -111,7 +112,7 @@ impl Report {
         }
         for (heading, lines) in self.texts() {
             let _ = write!(page, "\n## {heading}\n\n");
-            lines.iter().for_each(|line| _ = writeln!(page, "* {line}"));
+            lines.iter().for_each(|line| _ = writeln!(page, "* {}", plain(line)));
         }
         let _ = write!(page, "\n## Command\n\n```sh\n{command}\n```\n");
         page
@@ -120,6 +121,11 @@ impl Report {
     fn texts(&self) -> [(&'static str, &[String]); 3] {
         [("Method", &self.method), ("What speaks against it", &self.against), ("Data", &self.data)]
     }
+}
+
+/// A text in Markdown: names of files and models are never markup.
+pub fn plain(text: &str) -> String {
+    text.replace('<', "&lt;")
 }
 
 impl Table {
@@ -178,7 +184,7 @@ mod tests {
                 rows: vec![vec![Cell::new("heads | keys", ""), Cell::new("1.5", "± 0.1").class("seen")]],
             },
             against: vec!["a doubt".into()],
-            data: vec!["some pairs".into()],
+            data: vec!["some pairs".into(), "<img src=x>.tsv".into()],
             command: "wordloom study".into(),
         };
         let (html, markdown) = (report.html(), report.markdown());
@@ -193,5 +199,6 @@ mod tests {
         );
         assert!(markdown.contains("| heads \\| keys | 1.5<br>± 0.1 |"));
         assert!(!html.contains("<script"));
+        assert!(markdown.contains("* &lt;img src=x>.tsv") && !html.contains("<img"));
     }
 }

@@ -1,12 +1,13 @@
 //! `wordloom study NAME` and `study all`: studies that look into the built-in model, with few of Tatoeba's pairs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::common::data;
-use super::{Run, run, scratch, text};
+use super::{Run, model, run, scratch, text};
 
 fn pairs(folder: &Path, count: usize) -> PathBuf {
     let all = fs::read_to_string(data("tatoeba-test.tsv")).unwrap();
@@ -65,6 +66,44 @@ fn a_study_has_claims_numbers_and_figures_and_goes_on() {
     assert!(other.stderr().contains("--sentences was 20, and is 30"), "{}", other.stderr());
 }
 
+/// Made by `tests/data/make_study_numbers.py` with hooks of torch, SciPy and scikit-learn.
+#[test]
+fn numbers_of_every_study_are_those_of_torch() {
+    let folder = scratch("study-numbers");
+    let (pairs, output, model) = (pairs(&folder, 20), folder.join("all"), model("marian_tied"));
+    let options = ["--sentences", "20", "--device", "cpu", "--output", text(&output)];
+    let all =
+        run(&[&["study", "all", "--model", &model, "--pairs", text(&pairs)][..], &options].concat(), "");
+    assert_eq!(all.output.status.code(), Some(0), "{}", all.stderr());
+    let expected = fs::read_to_string(data("study_numbers.json")).unwrap();
+    let expected: Vec<Value> = serde_json::from_str(&expected).unwrap();
+    let mut studies: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for row in &expected {
+        let study = row["study"].as_str().unwrap();
+        let found = studies.entry(study).or_insert_with(|| {
+            let json = fs::read_to_string(output.join(format!("{study}.json"))).expect(study);
+            let json: Value = serde_json::from_str(&json).unwrap();
+            json["data"].as_array().unwrap().clone()
+        });
+        let place = row["where"].as_object().unwrap();
+        let is_here = |one: &&Value| place.iter().all(|(column, value)| one[column] == *value);
+        let found: Vec<&Value> = found.iter().filter(is_here).collect();
+        let [found] = found[..] else { panic!("{row}: {} rows", found.len()) };
+        for (column, want) in row["numbers"].as_object().unwrap() {
+            let want = want.as_f64().unwrap();
+            let got = found[column].as_f64().unwrap_or_else(|| panic!("{row}: {found}"));
+            assert!((got - want).abs() <= 1e-4 * (1.0 + want.abs()), "{row}: {column} is {got}");
+        }
+    }
+    assert_eq!(studies.len(), 9);
+    // the tenth reads texts of 128 tokens and more
+    let index = fs::read_to_string(output.join("index.md")).unwrap();
+    assert!(index.contains("| spectrum | not possible: ") && index.contains("64 positions"), "{index}");
+    // two texts of so few pairs, or shorter ones, are said with the number that is needed
+    let order = fs::read_to_string(output.join("order.md")).unwrap();
+    assert!(order.contains("12 texts of 8 sentences need 96 pairs"), "{order}");
+}
+
 #[test]
 fn what_cannot_be_studied_is_said() {
     let folder = scratch("study-refused");
@@ -82,6 +121,29 @@ fn what_cannot_be_studied_is_said() {
         assert!(encoder.stderr().contains(part), "{part}: {}", encoder.stderr());
     }
     let pairs = folder.join("pairs.tsv");
+    let long: String = fs::read_to_string(&pairs)
+        .unwrap()
+        .lines()
+        .map(|line| format!("{}{line}\n", "a ".repeat(64)))
+        .collect();
+    fs::write(folder.join("long.tsv"), long).unwrap();
+    let tied = data("models/marian_tied");
+    let long = folder.join("long.tsv");
+    let long = run(
+        &[
+            "study",
+            "scale",
+            "--model",
+            text(&tied),
+            "--pairs",
+            text(&long),
+            "--output",
+            text(&folder.join("long.html")),
+        ],
+        "",
+    );
+    assert_eq!(long.output.status.code(), Some(1));
+    assert!(long.stderr().contains("0 of 20 pairs fit into the model's 64 positions"), "{}", long.stderr());
     let named = run(&["study", "scale", "--pairs", text(&pairs), "--output", "page.pdf"], "");
     assert_eq!(named.output.status.code(), Some(2));
     assert!(named.stderr().contains("must end in .html"), "{}", named.stderr());

@@ -39,7 +39,7 @@ struct Fall {
 }
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     let kind = subject.kinds().into_iter().next().unwrap_or(AttentionKind::Encoder);
     let attentions = Attentions::of(&subject.model, &[kind])?;
     let layers: Vec<&Attention> = attentions.iter().filter(|attention| attention.kind == kind).collect();

@@ -47,7 +47,7 @@ struct Collected {
 type ByPart = [Vec<DMatrix<f64>>; PARTS];
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     subject.begin("content", 1);
     let layers: Vec<LayerContent> = subject.measure("content/layers", |subject| {
         let collected = collect(subject)?;
@@ -137,7 +137,8 @@ fn explained(inputs: &[DMatrix<f64>], states: &[DMatrix<f64>]) -> Vec<f64> {
             )
         };
         let [x, y] = [others(inputs), others(states)];
-        let variance = x.column_variance().mean().max(f64::MIN_POSITIVE);
+        // of each column: a value of the outputs
+        let variance = x.row_variance().mean().max(f64::MIN_POSITIVE);
         let fitted = Regression::fit(&x, &y, RIDGE * variance * x.nrows() as f64)?;
         (states[part].nrows() > 1).then(|| fitted.explained(&inputs[part], &states[part]))
     };

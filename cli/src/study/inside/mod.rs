@@ -37,10 +37,7 @@ use crate::{CliError, interrupt, notice};
 use findings::Findings;
 use log::Log;
 use pages::About;
-use subject::{Subject, read_pairs};
-
-/// Fewest pairs that any study takes.
-const FEWEST: usize = 20;
+use subject::{FEWEST, Subject, read_pairs};
 
 /// A study.
 pub struct Study {
@@ -259,9 +256,18 @@ fn run_studies(
     about: &About,
 ) -> Result<(), CliError> {
     let command = pages::command();
-    let mut all = Vec::new();
+    let (mut all, mut failed) = (Vec::new(), Vec::new());
     for study in studies {
-        let findings = (study.run)(subject)?;
+        let findings = match (study.run)(subject) {
+            // the others may be possible
+            Err(CliError::Input(problem)) if studies.len() > 1 => {
+                subject.end();
+                notice(&format!("{}: not possible: {problem}", study.name));
+                failed.push((study.name, problem));
+                continue;
+            }
+            result => result?,
+        };
         subject.end();
         let stem = place.stem.as_deref().unwrap_or(study.name);
         pages::write((&place.folder, stem), study.title, &findings, about, &command)?;
@@ -275,7 +281,10 @@ fn run_studies(
         all.push((study.name, findings));
     }
     if place.stem.is_none() {
-        pages::write_index(&place.folder, &all, about)?;
+        if let ([], Some((_, problem))) = (&all[..], failed.first()) {
+            return Err(CliError::Input(problem.clone()));
+        }
+        pages::write_index(&place.folder, (&all, &failed), about)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wordloom::trace::AttentionKind;
+use wordloom::train::pairs::SentencePair;
 use wordloom::transformer::ScoreRequest;
 
 use super::findings::{Claim, Data, Findings, Measured};
@@ -18,10 +19,12 @@ use crate::study::statistics::{Direction, Summary, Verdict};
 const OFFSETS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Penalty of the linear map between positions.
 const RIDGE: f64 = 1e-6;
-/// Sentences of one text.
+/// Sentences that are read at once.
 const JOINED: [usize; 4] = [1, 2, 4, 8];
-/// Texts of each length.
+/// Texts of each length at most.
 const TEXTS: usize = 12;
+/// Fewest texts that have a spread.
+const FEWEST_TEXTS: usize = 2;
 /// Explained variance from which a map is a linear function.
 const LINEAR: f64 = 0.99;
 /// Increase of the loss, nats per token, below which a length does not count.
@@ -61,7 +64,7 @@ struct Losses {
 const NOTHING: f64 = 0.01;
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     subject.begin("order", 8 + JOINED.len());
     let whole: Vec<f64> = subject.measure("whole", |subject| subject.losses(subject.sentences()))?;
     let [shuffled_source, shuffled_target] = [true, false].map(|of_source| {
@@ -89,13 +92,66 @@ pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
         let table = subject.model.position_table(AttentionKind::Encoder)?;
         Ok(table.map(|table| positions(&table, subject.model.config().d_model)))
     })?;
+    let (last, texts): (usize, Vec<usize>) = subject.measure("order/texts", |subject| texts(subject))?;
     let mut lengths = Vec::new();
-    for sentences in JOINED {
-        let joined: Joined =
-            subject.measure(&format!("order/joined {sentences}"), |subject| joined(subject, sentences))?;
+    for sentences in JOINED.into_iter().filter(|sentences| *sentences <= last) {
+        let joined: Joined = subject.measure(&format!("order/joined {sentences} of {last}"), |subject| {
+            joined(subject, sentences, (last, &texts))
+        })?;
         lengths.push(joined);
     }
+    let lengths = Lengths { of: lengths, pairs: subject.pairs.len(), limit: subject.limit() };
     Ok(findings(&losses, table.as_ref(), &lengths))
+}
+
+/// Texts of each number of sentences, and what bounds them.
+struct Lengths {
+    of: Vec<Joined>,
+    pairs: usize,
+    limit: usize,
+}
+
+impl Lengths {
+    /// Number of texts, and of sentences of the longest.
+    fn texts(&self) -> [usize; 2] {
+        self.of.last().map_or([0, 0], |longest| [longest.losses.len(), longest.sentences])
+    }
+
+    /// What would make more texts, or longer ones.
+    fn note(&self) -> String {
+        let ([texts, sentences], longest) = (self.texts(), JOINED[JOINED.len() - 1]);
+        if self.pairs < TEXTS * longest {
+            return format!("{TEXTS} texts of {longest} sentences need {} pairs", TEXTS * longest);
+        }
+        match (texts, sentences) == (TEXTS, longest) {
+            true => String::new(),
+            false => format!("longer texts do not fit into the model's {} positions", self.limit),
+        }
+    }
+}
+
+/// The pairs at which texts begin, and their sentences: as many as fit into the model's positions at once.
+fn texts(subject: &Subject) -> Result<(usize, Vec<usize>), CliError> {
+    for sentences in JOINED.into_iter().skip(1).rev() {
+        let count = TEXTS.min(subject.pairs.len() / sentences);
+        let mut texts = Vec::new();
+        for first in (0..count).map(|text| text * sentences) {
+            if whole(subject, first, sentences)?.is_some() {
+                texts.push(first);
+            }
+        }
+        if texts.len() >= FEWEST_TEXTS {
+            return Ok((sentences, texts));
+        }
+    }
+    Ok((0, Vec::new()))
+}
+
+/// Consecutive pairs as one text. `None` if it is too long.
+fn whole(subject: &Subject, first: usize, sentences: usize) -> Result<Option<Sentence>, CliError> {
+    let pairs = &subject.pairs[first..][..sentences];
+    let side = |side: fn(&SentencePair) -> &str| pairs.iter().map(side).collect::<Vec<&str>>().join(" ");
+    subject.pair_if_short(&side(|pair| &pair.source), &side(|pair| &pair.target))
 }
 
 /// Loss of each sentence with the tokens of one side in a random order. Those without text stay, as does the target's prompt.
@@ -162,21 +218,13 @@ fn explained(table: &DMatrix<f64>, offset: usize) -> Option<f64> {
     Some(fitted.explained(&rows(1, 0), &rows(1, offset)))
 }
 
-/// Losses of texts of several sentences, which are read at once.
-fn joined(subject: &Subject, sentences: usize) -> Result<Joined, CliError> {
-    let limit = subject.model.config().positions.longest_input();
+/// Losses of texts of `last` sentences, of which some are read at once.
+fn joined(subject: &Subject, sentences: usize, (last, texts): (usize, &[usize])) -> Result<Joined, CliError> {
     let (mut requests, mut tokens) = (Vec::new(), Vec::new());
-    for text in 0..TEXTS {
-        // all lengths have the same sentences
-        let last = JOINED[JOINED.len() - 1];
-        let first = text * last % subject.pairs.len().saturating_sub(last).max(1);
+    for (text, first) in texts.iter().enumerate() {
         for part in 0..last / sentences {
-            let pairs = &subject.pairs[first + part * sentences..][..sentences];
-            let side = |side: fn(&wordloom::train::pairs::SentencePair) -> &str| {
-                pairs.iter().map(side).collect::<Vec<&str>>().join(" ")
-            };
-            let sentence = subject.pair(&side(|pair| &pair.source), &side(|pair| &pair.target))?;
-            if sentence.source.len().max(sentence.target.len()) <= limit {
+            // a part of a text that fits
+            if let Some(sentence) = whole(subject, first + part * sentences, sentences)? {
                 tokens.push(sentence.source.len() as f64);
                 requests.push((text, sentence.scored()));
             }
@@ -192,10 +240,19 @@ fn joined(subject: &Subject, sentences: usize) -> Result<Joined, CliError> {
         });
         loss / count.max(1) as f64
     };
-    Ok(Joined { sentences, tokens, losses: (0..TEXTS).map(of_text).collect() })
+    Ok(Joined { sentences, tokens, losses: (0..texts.len()).map(of_text).collect() })
 }
 
-fn findings(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Findings {
+fn findings(losses: &Losses, table: Option<&Positions>, lengths: &Lengths) -> Findings {
+    let [texts, sentences] = lengths.texts();
+    let cut: Vec<String> = lengths
+        .of
+        .iter()
+        .rev()
+        .skip(1)
+        .rev()
+        .map(|one| format!("{} times {}", sentences / one.sentences, one.sentences))
+        .collect();
     let mut data = Data::new(&["what", "value", "mean", "deviation", "n"]);
     let mut add = |what: &str, value: serde_json::Value, values: &[f64]| {
         let summary = Summary::of(values);
@@ -205,7 +262,7 @@ fn findings(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> F
     add("loss", json!("as it is"), &losses.whole);
     add("loss", json!("shuffled source"), &losses.shuffled_source);
     add("loss", json!("shuffled target"), &losses.shuffled_target);
-    for Joined { sentences, tokens, losses } in lengths {
+    for Joined { sentences, tokens, losses } in &lengths.of {
         add("loss of joined sentences", json!(sentences), losses);
         add("source tokens of joined sentences", json!(sentences), tokens);
     }
@@ -228,8 +285,9 @@ fn findings(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> F
              reference: 0 or less means that the map finds nothing."
                 .to_owned(),
             format!(
-                "Lengths: {TEXTS} texts of 8 consecutive pairs, read as 8 times 1, 4 times 2, 2 times 4, and all at once. The loss is \
-                 the mean over the same target words, but for end tokens."
+                "Lengths: {texts} texts of {sentences} consecutive pairs, read as {}, and all at once. The loss is the mean over the \
+                 same target words, but for end tokens.",
+                cut.join(", ")
             ),
         ],
         claims: claims(losses, table, lengths),
@@ -246,7 +304,7 @@ fn findings(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> F
     }
 }
 
-fn claims(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Vec<Claim> {
+fn claims(losses: &Losses, table: Option<&Positions>, lengths: &Lengths) -> Vec<Claim> {
     let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
     let mut claims = Vec::new();
     for (claim, values) in [
@@ -298,35 +356,42 @@ fn claims(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Vec
         ),
         note: if table.is_some() { String::new() } else { "this model adds no table of positions".into() },
     });
-    if let [short, .., long] = lengths {
-        let rise = minus(&long.losses, &short.losses);
-        claims.push(Claim {
-            claim: "The model reads texts that are longer than its sentences as well.".into(),
-            source: "section 3.5: “may allow the model to extrapolate”",
-            prediction: format!(
-                "with {} sentences at once, the loss rises by less than {SMALL} (95 % interval)",
-                long.sentences
-            ),
-            measured: [
-                Measured::new("rise, nats per token", &rise, "texts"),
-                Measured::new("source tokens at once", &long.tokens, "texts"),
-                Measured::new("source tokens of one sentence", &short.tokens, "sentences"),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            verdict: Verdict::of(
-                Direction::Lower,
-                Summary::of(&rise.iter().map(|value| value - SMALL).collect::<Vec<_>>()),
-                0.0,
-            ),
-            note: String::new(),
-        });
-    }
+    claims.push(of_length(lengths));
     claims
 }
 
-fn figures(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Vec<Figure> {
+/// What a text of several sentences costs.
+fn of_length(lengths: &Lengths) -> Claim {
+    let (rise, long, short) = match &lengths.of[..] {
+        [short, .., long] => {
+            let rise = long.losses.iter().zip(&short.losses).map(|(long, short)| long - short).collect();
+            (rise, &long.tokens[..], &short.tokens[..])
+        }
+        _ => (Vec::new(), &[][..], &[][..]),
+    };
+    let [_, sentences] = lengths.texts();
+    let beyond: Vec<f64> = rise.iter().map(|value: &f64| value - SMALL).collect();
+    Claim {
+        claim: "The model reads texts that are longer than its sentences as well.".into(),
+        source: "section 3.5: “may allow the model to extrapolate”",
+        prediction: format!(
+            "with {} sentences at once, the loss rises by less than {SMALL} (95 % interval)",
+            if sentences == 0 { "several".to_owned() } else { sentences.to_string() }
+        ),
+        measured: [
+            Measured::new("rise, nats per token", &rise, "texts"),
+            Measured::new("source tokens at once", long, "texts"),
+            Measured::new("source tokens of one sentence", short, "sentences"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        verdict: Verdict::of(Direction::Lower, Summary::of(&beyond), 0.0),
+        note: lengths.note(),
+    }
+}
+
+fn figures(losses: &Losses, table: Option<&Positions>, lengths: &Lengths) -> Vec<Figure> {
     let strip = |name: &str, values: &[f64], series| Strip {
         name: name.into(),
         values: values.to_vec(),
@@ -342,10 +407,10 @@ fn figures(losses: &Losses, table: Option<&Positions>, lengths: &[Joined]) -> Ve
         let without: Vec<f64> = rise.iter().zip(&losses.whole).map(|(rise, whole)| rise + whole).collect();
         rows.push(strip("without positions", &without, 3));
     }
-    rows.extend(lengths.iter().map(|one| strip(&format!("{} at once", one.sentences), &one.losses, 2)));
+    rows.extend(lengths.of.iter().map(|one| strip(&format!("{} at once", one.sentences), &one.losses, 2)));
     let mut figures = vec![Figure {
         title: "Loss".into(),
-        note: "Nats per token. A small dot for each sentence, or text of eight sentences.".into(),
+        note: "Nats per token. A small dot for each sentence, or text of several sentences.".into(),
         svg: strips("Loss by order and length", Axis::new("nats per token").from(0.0), &rows),
         ..Figure::default()
     }];

@@ -8,7 +8,7 @@ use wordloom::train::write::write_files;
 use super::findings::{Claim, Findings};
 use crate::CliError;
 use crate::study::chart::standalone;
-use crate::study::report::{Cell, Report, Table};
+use crate::study::report::{Cell, Report, Table, plain};
 use crate::study::statistics::Verdict;
 use crate::train::text::typed;
 
@@ -103,16 +103,27 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Writes `index.md`: every claim of several studies with its verdict.
-pub fn write_index(folder: &Path, all: &[(&str, Findings)], about: &About) -> Result<(), CliError> {
-    let mut page = format!("# Studies of {}\n\n| Study | Claim | Here |\n| --- | --- | --- |\n", about.model);
+/// A study that was not possible, and why.
+pub type NotPossible = (&'static str, String);
+
+/// Writes `index.md`: every claim of several studies with its verdict, and the studies that were not possible with the reason.
+pub fn write_index(
+    folder: &Path,
+    (all, failed): (&[(&str, Findings)], &[NotPossible]),
+    about: &About,
+) -> Result<(), CliError> {
+    let mut page =
+        format!("# Studies of {}\n\n| Study | Claim | Here |\n| --- | --- | --- |\n", plain(&about.model));
     for (name, findings) in all {
         for claim in &findings.claims {
             let text = claim.claim.replace('|', "\\|");
             page += &format!("| [{name}]({name}.md) | {text} | {} |\n", verdict(claim.verdict));
         }
     }
+    for (name, problem) in failed {
+        page += &format!("| {name} | not possible: {} | |\n", plain(problem).replace('|', "\\|"));
+    }
     page += "\n";
-    about.lines.iter().for_each(|line| page += &format!("* {line}\n"));
+    about.lines.iter().for_each(|line| page += &format!("* {}\n", plain(line)));
     Ok(write_files(folder, [("index.md", page.as_bytes())])?)
 }

@@ -41,7 +41,7 @@ struct Series {
 }
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     let all = heads(subject);
     subject.begin("pruning: heads one by one", all.len() + 1);
     let whole: Vec<f64> = subject.measure("whole", |subject| subject.losses(subject.sentences()))?;

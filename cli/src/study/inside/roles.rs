@@ -63,7 +63,7 @@ struct LayerCost {
 }
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     let stack = subject.model.config().decoder;
     let kinds: Vec<AttentionKind> =
         subject.kinds().into_iter().filter(|kind| *kind != AttentionKind::Encoder).collect();

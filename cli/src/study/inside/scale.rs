@@ -53,7 +53,7 @@ struct Sums {
 }
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     subject.begin("scale", 4);
     let random: Vec<[f64; 2]> = subject.measure("scale/random", |_| Ok(random()))?;
     let heads: Vec<HeadScale> = subject.measure("scale/heads", |subject| measure(subject))?;

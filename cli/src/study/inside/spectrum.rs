@@ -62,6 +62,7 @@ pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
             texts.push(spectra);
         }
     }
+    let needed = pairs_needed(subject, &lengths)?;
     if texts.is_empty() {
         let tokens = LENGTHS[0];
         return Err(CliError::Input(match lengths.is_empty() {
@@ -69,12 +70,31 @@ pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
                 format!("the study spectrum reads texts of {tokens} tokens; the model has {limit} positions")
             }
             false => format!(
-                "{}: the study spectrum needs a text of {tokens} tokens; give more pairs",
-                subject.file
+                "{}: the study spectrum needs texts of {tokens} tokens; about {needed} pairs give {TEXTS} of {} tokens",
+                subject.file,
+                lengths[lengths.len() - 1]
             ),
         }));
     }
-    Ok(findings(kind, &texts, limit))
+    let is_whole = texts.len() == lengths.len() * TEXTS;
+    Ok(findings(kind, &texts, &Bounds { limit, needed: (!is_whole).then_some(needed) }))
+}
+
+/// What bounds the texts.
+struct Bounds {
+    /// Positions of the model.
+    limit: usize,
+    /// About how many pairs would give all texts, if there are too few.
+    needed: Option<usize>,
+}
+
+/// About how many pairs give [`TEXTS`] of the longest length, one after the other.
+fn pairs_needed(subject: &Subject, lengths: &[usize]) -> Result<usize, CliError> {
+    const SAMPLE: usize = 200;
+    let sample: Vec<&str> = subject.pairs.iter().take(SAMPLE).map(|pair| &*pair.source).collect();
+    let tokens = subject.translator.tokenizer().encode(&sample.join(" "))?.len().max(1);
+    let longest = lengths.last().copied().unwrap_or(LENGTHS[0]);
+    Ok((TEXTS * longest * sample.len()).div_ceil(tokens))
 }
 
 /// Ids of consecutive sentences, cut to a length, with the last token of a text. `None` if there are too few.
@@ -159,7 +179,8 @@ fn by_head(texts: &[TextSpectra], length: usize, value: &dyn Fn(&MapSpectrum) ->
         .collect()
 }
 
-fn findings(kind: AttentionKind, texts: &[TextSpectra], limit: usize) -> Findings {
+fn findings(kind: AttentionKind, texts: &[TextSpectra], bounds: &Bounds) -> Findings {
+    let limit = bounds.limit;
     let mut data =
         Data::new(&["length", "text", "layer", "head", "components", "numerical_rank", "first_quarter"]);
     for TextSpectra { length, text, maps } in texts {
@@ -186,6 +207,11 @@ fn findings(kind: AttentionKind, texts: &[TextSpectra], limit: usize) -> Finding
         "The components of a text's own matrix are counted. A layer that is made for few components would have to serve all texts."
             .to_owned(),
     ];
+    if let Some(needed) = bounds.needed {
+        against.push(format!(
+            "There are too few pairs for {TEXTS} texts of each length: about {needed} would do."
+        ));
+    }
     if !missing.is_empty() {
         against.push(format!(
             "The paper measures n = 512. Not measured here: {}; the model has {limit} positions.",
@@ -197,9 +223,9 @@ fn findings(kind: AttentionKind, texts: &[TextSpectra], limit: usize) -> Finding
         source: "Wang et al. 2020, “Linformer: Self-Attention with Linear Complexity”, section 3 and figure 1",
         method: vec![
             format!(
-                "{TEXTS} texts of each length n, {}. For every head of the {kind}'s self-attention, the singular values of the \
-                 attention matrix P [n, n], on the device's weights.",
-                lengths(texts).iter().map(|length| format!("n = {length}")).collect::<Vec<_>>().join(" and ")
+                "{}. For every head of the {kind}'s self-attention, the singular values of the attention matrix P [n, n], on the \
+                 device's weights.",
+                counted(texts)
             ),
             format!(
                 "The paper adds up singular values; the variance is the sum of their squares. Components for {:.0} % of the \
@@ -207,11 +233,27 @@ fn findings(kind: AttentionKind, texts: &[TextSpectra], limit: usize) -> Finding
                 100.0 * MOST
             ),
         ],
-        claims: claims(texts, limit),
+        claims: claims(texts, bounds),
         figures: figures(texts),
         facts: Vec::new(),
         against,
         data,
+    }
+}
+
+/// `6 texts of each length n, n = 128 and n = 256`, or the number of each if they differ.
+fn counted(texts: &[TextSpectra]) -> String {
+    let lengths = lengths(texts);
+    let count = |length: usize| texts.iter().filter(|text| text.length == length).count();
+    match lengths.iter().all(|length| count(*length) == TEXTS) {
+        true => {
+            let lengths: Vec<String> = lengths.iter().map(|length| format!("n = {length}")).collect();
+            format!("{TEXTS} texts of each length n, {}", lengths.join(" and "))
+        }
+        false => {
+            let counts = lengths.iter().map(|length| format!("{} texts of n = {length}", count(*length)));
+            counts.collect::<Vec<_>>().join(" and ")
+        }
     }
 }
 
@@ -221,7 +263,7 @@ fn lengths(texts: &[TextSpectra]) -> Vec<usize> {
     lengths
 }
 
-fn claims(texts: &[TextSpectra], limit: usize) -> Vec<Claim> {
+fn claims(texts: &[TextSpectra], bounds: &Bounds) -> Vec<Claim> {
     let lengths = lengths(texts);
     let longest = *lengths.last().unwrap_or(&0);
     let quarters = by_head(texts, longest, &|map| map.quarter);
@@ -258,9 +300,12 @@ fn claims(texts: &[TextSpectra], limit: usize) -> Vec<Claim> {
                 Summary::of(&quarters.iter().map(|share| share - MOST).collect::<Vec<_>>()),
                 0.0,
             ),
-            note: match longest < LENGTHS[2] {
-                true => format!("at n = {longest}, not 512: the model has {limit} positions"),
-                false => String::new(),
+            note: match bounds.needed {
+                Some(needed) => format!("at n = {longest}: there are too few pairs, about {needed} would do"),
+                None if longest < LENGTHS[2] => {
+                    format!("at n = {longest}, not 512: the model has {} positions", bounds.limit)
+                }
+                None => String::new(),
             },
         },
         Claim {
@@ -283,7 +328,11 @@ fn claims(texts: &[TextSpectra], limit: usize) -> Vec<Claim> {
                 true => Verdict::of(Direction::Lower, Summary::of(&growth), 0.0),
                 false => Verdict::NotDecidable,
             },
-            note: if longest > lengths[0] { String::new() } else { "one length only".into() },
+            note: match bounds.needed {
+                _ if longest > lengths[0] => String::new(),
+                Some(needed) => format!("one length only; about {needed} pairs would do"),
+                None => "one length only".into(),
+            },
         },
     ]
 }

@@ -8,15 +8,18 @@ use serde::de::DeserializeOwned;
 use wordloom::model::config::Architecture;
 use wordloom::model::{SelfAttentionKind, Switches};
 use wordloom::text::Token;
-use wordloom::trace::{AttentionKind, Trace, TraceOptions, TracedSentence};
+use wordloom::trace::{AttentionKind, Trace, TraceError, TraceOptions, TracedSentence};
 use wordloom::train::pairs::{PairsOptions, SentencePair, load_rows};
 use wordloom::transformer::{
-    Cancel, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, ScoreRequest,
+    Cancel, ForwardError, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, ScoreRequest,
 };
 use wordloom::{Model, TranslateOptions, Translator};
 
 use super::log::Log;
-use crate::CliError;
+use crate::{CliError, notice};
+
+/// Fewest sentences that a study takes.
+pub const FEWEST: usize = 20;
 
 /// Most tokens of a test translation for each token of its source, and a few more: a model without some of its heads may repeat
 /// itself to the end.
@@ -53,6 +56,8 @@ pub struct Subject {
     pub wanted: usize,
     pub cancel: Cancel,
     sentences: Vec<Sentence>,
+    /// Pairs that were looked at; some may be too long for the model.
+    looked_at: usize,
     log: Log,
     bar: ProgressBar,
 }
@@ -76,7 +81,19 @@ impl Subject {
             bar.set_style(style.progress_chars("━━─"));
         }
         let cancel = options.cancel.clone();
-        Self { model, translator, options, pairs, file, wanted, cancel, sentences: Vec::new(), log, bar }
+        Self {
+            model,
+            translator,
+            options,
+            pairs,
+            file,
+            wanted,
+            cancel,
+            sentences: Vec::new(),
+            looked_at: 0,
+            log,
+            bar,
+        }
     }
 
     /// Kinds of attention that see whole texts.
@@ -128,23 +145,41 @@ impl Subject {
         self.bar.finish_and_clear();
     }
 
-    /// Traces the first `count` of the chosen pairs.
-    pub fn load(&mut self, count: usize) -> Result<(), CliError> {
-        let count = count.min(self.wanted).min(self.pairs.len());
-        if self.sentences.len() >= count {
+    /// Traces the chosen pairs. Those that are too long for the model are left out.
+    pub fn load(&mut self) -> Result<(), CliError> {
+        let count = self.wanted.min(self.pairs.len());
+        if self.looked_at >= count {
             return Ok(());
         }
         self.begin("reading sentences", count);
-        for place in self.sentences.len()..count {
+        for place in self.looked_at..count {
             if self.cancel.is_cancelled() {
                 return Err(CliError::Interrupted);
             }
-            let index = place * self.pairs.len() / self.wanted.min(self.pairs.len());
-            let sentence = self.sentence(index)?;
-            self.sentences.push(sentence);
+            let sentence = self.sentence(place * self.pairs.len() / count)?;
+            self.sentences.extend(sentence);
+            self.looked_at += 1;
             self.bar.inc(1);
         }
+        let (left, limit) = (self.sentences.len(), self.limit());
+        if left < FEWEST {
+            let problem = format!(
+                "{left} of {count} pairs fit into the model's {limit} positions; a study needs {FEWEST}"
+            );
+            return Err(CliError::Input(format!("{}: {problem}", self.file)));
+        }
+        if left < count {
+            notice(&format!(
+                "{} of {count} pairs are longer than the model's {limit} positions, and are not read",
+                count - left
+            ));
+        }
         Ok(())
+    }
+
+    /// Most tokens of a text.
+    pub fn limit(&self) -> usize {
+        self.model.config().positions.longest_input()
     }
 
     /// The loaded sentences.
@@ -152,20 +187,37 @@ impl Subject {
         &self.sentences
     }
 
-    fn sentence(&self, index: usize) -> Result<Sentence, CliError> {
+    /// `None` if it is too long.
+    fn sentence(&self, index: usize) -> Result<Option<Sentence>, CliError> {
         let SentencePair { source, target } = &self.pairs[index];
         if self.translates() {
-            return Ok(Sentence { index, ..self.pair(source, target)? });
+            let sentence = self.pair_if_short(source, target)?;
+            return Ok(sentence.map(|sentence| Sentence { index, ..sentence }));
         }
         let ids = self.translator.tokenizer().encode(source)?;
+        if ids.len() > self.limit() {
+            return Ok(None);
+        }
         let tokens = ids.iter().map(|&id| Token { id, ..Token::default() }).collect();
         let traced =
             TracedSentence { source: source.clone(), source_tokens: tokens, ..TracedSentence::default() };
-        Ok(Sentence { index, source: ids, target: Vec::new(), traced })
+        Ok(Some(Sentence { index, source: ids, target: Vec::new(), traced }))
     }
 
     /// Traces any source and target.
     pub fn pair(&self, source: &str, target: &str) -> Result<Sentence, CliError> {
+        Ok(self.traced(source, target)?)
+    }
+
+    /// As [`pair`](Self::pair); `None` if one of both is too long for the model.
+    pub fn pair_if_short(&self, source: &str, target: &str) -> Result<Option<Sentence>, CliError> {
+        match self.traced(source, target) {
+            Err(TraceError::Forward(ForwardError::TooLong { .. })) => Ok(None),
+            result => Ok(Some(result?)),
+        }
+    }
+
+    fn traced(&self, source: &str, target: &str) -> Result<Sentence, TraceError> {
         let options = TraceOptions { scores: false, ..TraceOptions::default() };
         let trace =
             pollster::block_on(Trace::of_pair(&self.translator, source, target, &self.options, &options))?;

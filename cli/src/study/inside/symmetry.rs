@@ -33,7 +33,7 @@ struct HeadSymmetry {
 }
 
 pub fn run(subject: &mut Subject) -> Result<Findings, CliError> {
-    subject.load(usize::MAX)?;
+    subject.load()?;
     subject.begin("symmetry", 3);
     let heads: Vec<HeadSymmetry> = subject.measure("symmetry/heads", |subject| measure(subject))?;
     let rise = subject.rise("self.query=key")?;
