@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Look at this translation, not at the model's
     #[arg(long, value_name = "TEXT", conflicts_with = "beams")]
     target: Option<String>,
-    /// Look into a trace with taps that was saved; no model runs
+    /// Look into a saved trace with taps; no model runs
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "target", "beams", "switch"])]
     trace: Option<PathBuf>,
     /// Write a page that needs no network

@@ -1,6 +1,7 @@
 //! `wordloom explain`, and the taps of `wordloom forward`.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -89,4 +90,45 @@ fn forward_lists_its_taps() {
     let line = listed.lines().find(|line| line.starts_with("decoder.1.cross.scores ")).unwrap();
     assert!(line.ends_with("[batch, 4, queries, keys]"), "{line}");
     assert!(listed.lines().count() > 100);
+}
+
+#[test]
+fn a_trace_with_taps_is_explained_without_the_model() {
+    let folder = scratch("explain-trace");
+    let (whole, few) = (folder.join("whole.safetensors"), folder.join("few.json"));
+    let tied = model("marian_tied");
+    let attend = |path: &Path, tap: &str| {
+        let known = ["attend", "the station", "--target", "Der Bahnhof", "--model", &tied, "--device", "cpu"];
+        run(&[&known[..], &["--tap", tap, "--output", text(path)]].concat(), "").succeeds();
+    };
+    attend(&whole, "*");
+    attend(&few, "encoder.0.self.weights");
+    let from = |path: &Path, options: &[&str]| {
+        run(&[&["explain", "--trace", text(path), "--token", "#1"][..], options].concat(), "")
+    };
+    for options in [&[][..], &["--kind", "cross", "--layer", "0", "--head", "3"]] {
+        let options = [options, &["--json"]].concat();
+        let own = explain(&[&["the station", "--token", "#1"][..], &options].concat());
+        let own: Value = serde_json::from_str(own.succeeds()).unwrap();
+        let found: Value = serde_json::from_str(from(&whole, &options).succeeds()).unwrap();
+        assert_eq!((&found["steps"], &found["keys"]), (&own["steps"], &own["keys"]), "{options:?}");
+    }
+    // the layer that has taps is the default one
+    let found = from(&few, &[]);
+    let shown = String::from_utf8_lossy(&found.output.stdout);
+    assert!(found.output.status.success() && shown.contains("Softmax"), "{shown}");
+    assert!(
+        found.stderr().contains("few.json lacks") && found.stderr().contains("--tap '*'"),
+        "{}",
+        found.stderr()
+    );
+    let none = from(&few, &["--kind", "cross"]);
+    assert_eq!(none.output.status.code(), Some(1));
+    assert!(
+        none.stderr().contains("no numbers of cross.1.0; `wordloom attend TEXT --tap '*'"),
+        "{}",
+        none.stderr()
+    );
+    let both = from(&few, &["the station"]);
+    assert_eq!(both.output.status.code(), Some(2));
 }
