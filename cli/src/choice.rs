@@ -2,21 +2,20 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::read_languages;
 use wordloom::text::{TextError, Tokenizer};
 use wordloom::transformer::Cancel;
 use wordloom::{Model, TranslateOptions, Translator};
 use wordloom_hub::{
-    CachedModel, Certainty, Choosable, Detected, Hub, Language, Offer, Route, about, choose, code_for,
+    BuiltIn, Certainty, Choosable, Detected, Hub, Language, Offer, Place, Route, about, choose, code_for,
     command, detect, offered_sources, suggest,
 };
 
 use super::digest::Digest;
-use super::setup::{ModelArguments, SearchArguments, built_in};
+use super::setup::{ModelArguments, SearchArguments};
 use super::{CliError, notice};
 
 /// The models of a translation: one, or two through a third language.
@@ -33,8 +32,7 @@ pub struct Choice {
 pub struct Chosen {
     pub model: Model,
     pub tokenizer: Tokenizer,
-    /// `None`: the built-in model.
-    pub folder: Option<PathBuf>,
+    pub place: Place,
     pub source: Option<String>,
     pub target: Option<String>,
 }
@@ -60,8 +58,7 @@ pub fn open(
         let opened = model.open()?;
         let tokenizer = Translator::tokenizer_of(&opened)?;
         let (source, target) = (search.source_lang.clone(), search.target_lang.clone());
-        let folder = model.folder()?;
-        let last = Chosen { model: opened, tokenizer, folder, source, target };
+        let last = Chosen { model: opened, tokenizer, place: model.place()?, source, target };
         return Ok(Choice { last, first: None, languages: [None, None] });
     }
     match model.model {
@@ -104,11 +101,8 @@ fn with_model(
 ) -> Result<Choice, CliError> {
     let model = arguments.open()?;
     let tokenizer = Translator::tokenizer_of(&model)?;
-    let folder = arguments.folder()?;
-    let mut named = match &folder {
-        Some(folder) => read_languages(&ModelFiles::directory(folder)?)?,
-        None => Default::default(),
-    };
+    let place = arguments.place()?;
+    let mut named = read_languages(&place.files()?)?;
     let codes: Vec<String> = tokenizer.languages().into_iter().map(str::to_owned).collect();
     if named.to.is_empty() {
         named.to.clone_from(&codes);
@@ -135,7 +129,7 @@ fn with_model(
         }
     }
     let languages = [from, asked.to.clone()];
-    let last = Chosen::new(model, tokenizer, folder, &languages);
+    let last = Chosen::new(model, tokenizer, place, &languages);
     Ok(Choice { last, first: None, languages })
 }
 
@@ -152,20 +146,15 @@ pub fn codes(tokenizer: &Tokenizer, [from, to]: &[Option<Language>; 2]) -> (Opti
 }
 
 impl Chosen {
-    fn new(
-        model: Model,
-        tokenizer: Tokenizer,
-        folder: Option<PathBuf>,
-        languages: &[Option<Language>; 2],
-    ) -> Self {
+    fn new(model: Model, tokenizer: Tokenizer, place: Place, languages: &[Option<Language>; 2]) -> Self {
         let (source, target) = codes(&tokenizer, languages);
-        Self { model, tokenizer, folder, source, target }
+        Self { model, tokenizer, place, source, target }
     }
 
     /// What it is, for a run that is resumed.
     pub fn setting(&self) -> Result<String, CliError> {
-        let Some(folder) = &self.folder else {
-            return Ok(format!("the one built into wordloom {}", env!("CARGO_PKG_VERSION")));
+        let Place::Folder(folder) = &self.place else {
+            return Ok(format!("{} of wordloom {}", self.place, env!("CARGO_PKG_VERSION")));
         };
         let digest = Digest::of_model(folder)
             .map_err(|source| CliError::Io { what: format!("cannot read {}", folder.display()), source })?;
@@ -184,44 +173,19 @@ impl Chosen {
         }
     }
 
-    fn open(installed: &Installed, index: usize, languages: [&Language; 2]) -> Result<Self, CliError> {
-        let (files, folder) = match &installed.cached[index] {
-            Some(cached) => (ModelFiles::directory(&cached.folder)?, Some(cached.folder.clone())),
-            None => (built_in()?, None),
-        };
-        let model = Model::from_files(files)?;
+    fn open(model: &Choosable, languages: [&Language; 2]) -> Result<Self, CliError> {
+        let place = model.place.clone();
+        let model = Model::from_files(place.files()?)?;
         let tokenizer = Translator::tokenizer_of(&model)?;
-        Ok(Self::new(model, tokenizer, folder, &languages.map(|language| Some(language.clone()))))
+        Ok(Self::new(model, tokenizer, place, &languages.map(|language| Some(language.clone()))))
     }
 }
 
-/// The models to choose from, and the folder of each; none for the built-in one.
-struct Installed {
-    models: Vec<Choosable>,
-    cached: Vec<Option<CachedModel>>,
+/// The models to choose from: those of the program, and those of the cache.
+fn installed() -> Result<Vec<Choosable>, CliError> {
+    let cached = Hub::from_environment()?.cached_models()?;
+    Ok(BuiltIn::all().iter().map(Choosable::from).chain(cached.iter().map(Choosable::from)).collect())
 }
-
-impl Installed {
-    fn list() -> Result<Self, CliError> {
-        let mut installed = Self { models: Vec::new(), cached: Vec::new() };
-        if cfg!(feature = "embedded-model") {
-            installed.models.push(Choosable::built_in(BUILT_IN_BYTES));
-            installed.cached.push(None);
-        }
-        for cached in Hub::from_environment()?.cached_models()? {
-            installed.models.push(Choosable::from(&cached));
-            installed.cached.push(Some(cached));
-        }
-        Ok(installed)
-    }
-
-    fn name(&self, index: usize) -> &str {
-        &self.models[index].name
-    }
-}
-
-/// Bytes of the built-in model: it is smaller than others of its pair.
-pub const BUILT_IN_BYTES: u64 = 10_800_000;
 
 /// Chooses among the installed models.
 fn without_model(
@@ -232,12 +196,12 @@ fn without_model(
     let Some(to) = &asked.to else {
         return Err(CliError::Usage("--from chooses a model only together with --to".into()));
     };
-    let installed = Installed::list()?;
+    let installed = installed()?;
     let from = match &asked.from {
         Some(From::Given(language)) => language.clone(),
         Some(From::Auto) | None => {
             let mut candidates = offered_sources();
-            candidates.extend(wordloom_hub::sources(&installed.models));
+            candidates.extend(wordloom_hub::sources(&installed));
             detected(&sample()?, candidates)?
         }
     };
@@ -247,17 +211,17 @@ fn without_model(
             from.name()
         )));
     }
-    let route = choose(&installed.models, &from, to);
+    let route = choose(&installed, &from, to);
     let languages = [Some(from.clone()), Some(to.clone())];
     match route {
         None => Err(no_model(&installed, &from, to)),
         Some(Route::Direct(step)) => {
-            notice(&format!("model: {} ({from} → {to})", installed.name(step.model)));
-            let last = Chosen::open(&installed, step.model, [&from, to])?;
+            notice(&format!("model: {} ({from} → {to})", installed[step.model].name));
+            let last = Chosen::open(&installed[step.model], [&from, to])?;
             Ok(Choice { last, first: None, languages })
         }
         Some(Route::Pivot { first, through, second }) => {
-            let names = [installed.name(first.model), installed.name(second.model)];
+            let names = [&first, &second].map(|step| &*installed[step.model].name);
             if steps == Steps::One {
                 return Err(CliError::Input(format!(
                     "no model translates {} to {} directly, and this command looks into one model; take {} or {} with \
@@ -272,17 +236,17 @@ fn without_model(
                 "no direct model: {from} → {through} → {to} through {} and {}",
                 names[0], names[1]
             ));
-            let first = Chosen::open(&installed, first.model, [&from, &through])?;
-            let last = Chosen::open(&installed, second.model, [&through, to])?;
+            let first = Chosen::open(&installed[first.model], [&from, &through])?;
+            let last = Chosen::open(&installed[second.model], [&through, to])?;
             Ok(Choice { last, first: Some(first), languages })
         }
     }
 }
 
 /// The error that names the command that gets a model.
-fn no_model(installed: &Installed, from: &Language, to: &Language) -> CliError {
+fn no_model(installed: &[Choosable], from: &Language, to: &Language) -> CliError {
     let pair = format!("no model here translates {} to {}", from.name(), to.name());
-    let there = |from: &Language, to: &Language| choose(&installed.models, from, to).is_some();
+    let there = |from: &Language, to: &Language| choose(installed, from, to).is_some();
     let Some(offers) = suggest(from, to, &there) else {
         return CliError::Input(format!(
             "{pair}, and none is known; give a model's folder or name with --model"

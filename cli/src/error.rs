@@ -137,7 +137,7 @@ impl CliError {
         let code = match self {
             Self::ClosedPipe => return ExitCode::SUCCESS,
             Self::Interrupted | Self::Hub(HubError::Cancelled) => interrupt::EXIT_CODE,
-            Self::Usage(_) | Self::Hub(HubError::NoPair { .. }) => 2,
+            Self::Usage(_) | Self::Hub(HubError::NoPair { .. } | HubError::NotBuiltIn { .. }) => 2,
             _ => 1,
         };
         notice(&format!("error: {}", one_line(&self.to_string())));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use indicatif::DecimalBytes;
 use serde_json::json;
 use wordloom::model::files::ModelFiles;
-use wordloom_hub::{CachedModel, Hub, HubError, Languages, ModelReference};
+use wordloom_hub::{BuiltIn, CachedModel, Choosable, Hub, HubError, Languages, ModelReference, Place};
 
 use super::output::Output;
 use super::progress::Download;
@@ -62,7 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.action {
         None | Some(Action::List) if arguments.json => {
             let models = hub.cached_models()?;
-            output.json(&models.iter().map(as_json).collect::<Vec<_>>())?;
+            let built_in = BuiltIn::all().iter().map(built_in_as_json);
+            output.json(&built_in.chain(models.iter().map(as_json)).collect::<Vec<_>>())?;
         }
         None | Some(Action::List) => list(&hub, &mut output)?,
         Some(Action::Get { names }) => {
@@ -132,6 +133,9 @@ fn fetched(hub: &Hub, reference: &ModelReference, from_cache: bool) -> Result<Pa
 /// A name that is no folder.
 fn named(name: &str) -> Result<ModelReference, CliError> {
     match ModelReference::parse_name(name)? {
+        ModelReference::Folder(_) if Place::built_in(name).is_some() => {
+            Err(CliError::Usage(format!("{name} is part of the program")))
+        }
         ModelReference::Folder(_) => Err(CliError::Usage(format!(
             "{name:?} is no model's name; write OWNER/NAME, OWNER/NAME@REVISION or firefox:en-fr"
         ))),
@@ -165,10 +169,11 @@ fn verify(hub: &Hub, names: &[String], output: &mut Output) -> Result<(), CliErr
 fn list(hub: &Hub, output: &mut Output) -> Result<(), CliError> {
     let models = hub.cached_models()?;
     let mut rows = vec![["MODEL", "FAMILY", "LANGUAGES", "SIZE", "LICENCE"].map(str::to_owned)];
+    rows.extend(BuiltIn::all().iter().map(built_in_row));
     rows.extend(models.iter().map(row));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(width);
-    if !models.is_empty() {
+    if rows.len() > 1 {
         for [name, family, languages, size, licence] in &rows {
             let [a, b, c, d] = widths;
             let line = format!("{name:<a$}  {family:<b$}  {languages:<c$}  {size:>d$}  {licence}");
@@ -181,11 +186,17 @@ fn list(hub: &Hub, output: &mut Output) -> Result<(), CliError> {
     }
     if models.is_empty() {
         notice(&format!(
-            "no models are in {}; `wordloom models get Helsinki-NLP/opus-mt-en-fr` fetches one",
+            "no fetched models are in {}; `wordloom models get Helsinki-NLP/opus-mt-en-fr` fetches one",
             hub.settings().cache.display()
         ));
     }
     Ok(())
+}
+
+fn built_in_row(model: &BuiltIn) -> [String; 5] {
+    let Choosable { name, languages: pair, bytes, .. } = model.into();
+    let size = DecimalBytes(bytes).to_string();
+    [name, model.family().to_owned(), languages(&pair), size, model.licence.to_owned()]
 }
 
 fn row(model: &CachedModel) -> [String; 5] {
@@ -210,6 +221,20 @@ fn languages(Languages { from, to }: &Languages) -> String {
         _ if from == to => side(from),
         _ => format!("{} → {}", side(from), side(to)),
     }
+}
+
+fn built_in_as_json(model: &BuiltIn) -> serde_json::Value {
+    let [from, to] = model.pair.map(|code| [code]);
+    json!({
+        "name": model.name(),
+        "family": model.family(),
+        "from": from,
+        "to": to,
+        "bytes": model.bytes(),
+        "licence": model.licence,
+        "revision": env!("CARGO_PKG_VERSION"),
+        "folder": null,
+    })
 }
 
 fn as_json(model: &CachedModel) -> serde_json::Value {

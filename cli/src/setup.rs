@@ -9,9 +9,11 @@ use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
+use wordloom_hub::Place;
 
+use super::digest::Digest;
 use super::progress::Progress;
-use super::{CliError, models, notice};
+use super::{CliError, models, notice, output};
 
 #[derive(clap::Args)]
 pub struct ModelArguments {
@@ -25,26 +27,36 @@ impl ModelArguments {
         Ok(Model::from_files(model_files(self.model.as_deref())?)?)
     }
 
-    /// The folder of the model, which is fetched first if a name was given; `None` for the built-in one.
-    pub fn folder(&self) -> Result<Option<PathBuf>, CliError> {
-        self.model.as_deref().map(models::folder).transpose()
+    /// Where the model is.
+    pub fn place(&self) -> Result<Place, CliError> {
+        place(self.model.as_deref())
+    }
+
+    /// What tells the model from others, for a run that goes on.
+    pub fn identity(&self) -> Result<String, CliError> {
+        match self.place()? {
+            Place::Folder(folder) => {
+                let digest =
+                    Digest::of_model(&folder).map_err(|error| output::cannot_read(&folder, error))?;
+                Ok(digest.summary().hash)
+            }
+            place => Ok(format!("{place} of version {}", env!("CARGO_PKG_VERSION"))),
+        }
     }
 }
 
-/// The files of a folder or of a name; of the built-in model if `None`.
+/// The place of a folder, or of a model's name, which is fetched first if it is not here; of the default model if `None`.
+pub fn place(model: Option<&Path>) -> Result<Place, CliError> {
+    let Some(model) = model else { return Ok(Place::default()) };
+    match model.to_str().filter(|_| !model.exists()).and_then(Place::built_in) {
+        Some(place) => Ok(place),
+        None => Ok(Place::Folder(models::folder(model)?)),
+    }
+}
+
+/// The files of a folder or of a name; of the default model if `None`.
 pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
-    match model {
-        Some(model) => Ok(ModelFiles::directory(models::folder(model)?)?),
-        None => built_in(),
-    }
-}
-
-/// The files of the built-in model.
-pub fn built_in() -> Result<ModelFiles, CliError> {
-    #[cfg(feature = "embedded-model")]
-    return Ok(ModelFiles::embedded());
-    #[cfg(not(feature = "embedded-model"))]
-    Err(CliError::Usage("no model is built in; choose one with --model".into()))
+    Ok(place(model)?.files()?)
 }
 
 #[derive(Clone, clap::Args)]

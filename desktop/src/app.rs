@@ -10,7 +10,7 @@ use eframe::egui::{
 use eframe::{CreationContext, NativeOptions, Storage};
 use wordloom::DeviceChoice;
 use wordloom::trace::HeadName;
-use wordloom_hub::Hub;
+use wordloom_hub::{Hub, Place};
 
 use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
@@ -148,16 +148,16 @@ impl App {
             title: String::new(),
         };
         match path.as_deref().map(kind) {
-            Some(Kind::Model(folder)) => app.open_model(Some(folder)),
+            Some(Kind::Model(folder)) => app.open_model(Place::Folder(folder)),
             Some(Kind::Trace(file)) => app.files.read_trace(file),
             Some(Kind::Document(file)) => app.waiting = Some(file),
             None => {}
         }
-        if app.way.is_none() && remembered.model.is_some() {
-            app.open_model(remembered.model);
+        if let Some(folder) = remembered.model.filter(|_| app.way.is_none()) {
+            app.open_model(Place::Folder(folder));
         }
         if app.way.is_none() && app.languages.picked.is_none() {
-            app.languages.picked = languages::built_in();
+            app.languages.picked = languages::built_in(&Place::default());
         }
         app.languages.refresh(&app.models);
         if app.models.listed && app.way.is_none() {
@@ -167,11 +167,11 @@ impl App {
         Ok(app)
     }
 
-    /// Opens a folder, or the built-in model. The picker then shows the built-in pair, or nothing.
-    fn open_model(&mut self, folder: Option<PathBuf>) {
-        self.languages.picked = if folder.is_none() { languages::built_in() } else { None };
+    /// Opens a model. The picker then shows the pair of a built-in one, or nothing.
+    fn open_model(&mut self, place: Place) {
+        self.languages.picked = languages::built_in(&place);
         self.languages.refresh(&self.models);
-        self.open(Way { languages: self.languages.pair(), ..Way::of(folder) });
+        self.open(Way { languages: self.languages.pair(), ..Way::of(place) });
     }
 
     fn open(&mut self, way: Way) {
@@ -188,7 +188,7 @@ impl App {
         let Some([from, to]) = self.languages.pair() else {
             // nothing is detected yet: any model may wait
             if self.way.is_none() && self.models.listed {
-                self.open(Way::of(None));
+                self.open(Way::default());
             }
             return;
         };
@@ -249,7 +249,7 @@ impl App {
 
     fn open_path(&mut self, path: &std::path::Path) {
         match kind(path) {
-            Kind::Model(folder) => self.open_model(Some(folder)),
+            Kind::Model(folder) => self.open_model(Place::Folder(folder)),
             Kind::Trace(file) => self.files.read_trace(file),
             Kind::Document(file) => self.translate_document(file),
         }
@@ -288,7 +288,7 @@ impl App {
         self.handle_models();
         for done in self.files.done() {
             match done {
-                Done::Folder(folder) => self.open_model(Some(folder)),
+                Done::Folder(folder) => self.open_model(Place::Folder(folder)),
                 Done::Document(path) => self.translate_document(path),
                 Done::Trace { path, trace } => {
                     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -320,10 +320,10 @@ impl App {
                 self.translation.loading = None;
                 if self.translation.model.name.is_empty()
                     && cfg!(feature = "embedded-model")
-                    && self.way != Some(Way { languages: self.languages.pair(), ..Way::of(None) })
+                    && self.way != Some(Way { languages: self.languages.pair(), ..Way::default() })
                 {
                     self.notify(format!("{error}. The built-in model is taken instead."), true);
-                    self.open_model(None);
+                    self.open_model(Place::default());
                 } else {
                     self.notify(error, true);
                     self.due = Some(Instant::now()); // opening cancelled the translation
@@ -436,7 +436,7 @@ impl App {
             self.files.choose_model();
         }
         if actions.built_in_model {
-            self.open_model(None);
+            self.open_model(Place::default());
         }
         match actions.document {
             DocumentAction::None => {}
@@ -649,7 +649,10 @@ impl eframe::App for App {
             text: translation.text.clone(),
             glossary: translation.terms.text.clone(),
             beams: translation.beams,
-            model: self.way.as_ref().filter(|_| from.is_none()).and_then(|way| way.last.clone()),
+            model: match &self.way {
+                Some(Way { last: Place::Folder(folder), .. }) if from.is_none() => Some(folder.clone()),
+                _ => None,
+            },
             from,
             to,
             source_language: translation.source_language.clone(),

@@ -7,14 +7,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use eframe::egui::Context;
 use wordloom::transformer::Cancel;
 use wordloom_hub::{
-    CachedModel, Choosable, Hub, HubError, Language, ModelReference, Progress, Route, choose,
+    BuiltIn, CachedModel, Choosable, Hub, HubError, Language, ModelReference, Progress, Route, Step, choose,
     offered_sources, sources, targets, written,
 };
 
-use crate::engine::{Place, Way};
-
-/// Bytes of the built-in model: it is smaller than others of its pair.
-const BUILT_IN_BYTES: u64 = 10_800_000;
+use crate::engine::Way;
 
 /// The result of a task.
 pub enum Told {
@@ -68,7 +65,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// Begins to list the models. Without a hub there is the built-in one.
+    /// Begins to list the models. Without a hub there are the built-in ones.
     pub fn new(hub: Option<Hub>, window: Context) -> Self {
         let (tell, told) = channel();
         let models =
@@ -82,28 +79,21 @@ impl Models {
         &self.cached
     }
 
-    /// The folder of a model.
-    pub fn place(&self, index: usize) -> Place {
-        let built_in = usize::from(cfg!(feature = "embedded-model"));
-        index.checked_sub(built_in).map(|index| self.cached[index].folder.clone())
-    }
-
-    /// The models to choose from: the built-in one, and those of the cache.
+    /// The models to choose from: the built-in ones, and those of the cache.
     pub fn choosable(&self) -> Vec<Choosable> {
-        let built_in = cfg!(feature = "embedded-model").then(|| Choosable::built_in(BUILT_IN_BYTES));
-        built_in.into_iter().chain(self.cached.iter().map(Choosable::from)).collect()
+        BuiltIn::all().iter().map(Choosable::from).chain(self.cached.iter().map(Choosable::from)).collect()
     }
 
     /// The models for a pair. `None` if they are not here.
     pub fn way(&self, from: &Language, to: &Language) -> Option<Way> {
         let languages = Some([from.clone(), to.clone()]);
-        Some(match choose(&self.choosable(), from, to)? {
-            Route::Direct(step) => Way { first: None, last: self.place(step.model), languages },
-            Route::Pivot { first, through, second } => Way {
-                first: Some((self.place(first.model), through)),
-                last: self.place(second.model),
-                languages,
-            },
+        let models = self.choosable();
+        let place = |step: Step| models[step.model].place.clone();
+        Some(match choose(&models, from, to)? {
+            Route::Direct(step) => Way { first: None, last: place(step), languages },
+            Route::Pivot { first, through, second } => {
+                Way { first: Some((place(first), through)), last: place(second), languages }
+            }
         })
     }
 

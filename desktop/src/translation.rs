@@ -6,6 +6,7 @@ use eframe::egui::{
 };
 
 use wordloom::TranslateOptions;
+use wordloom_hub::Place;
 
 use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
@@ -168,7 +169,7 @@ impl Translation {
             }
             actions.choose_model =
                 ui.button("Open a model…").on_hover_text("The folder of a model; or drop it here").clicked();
-            if cfg!(feature = "embedded-model") && self.model.way.last.is_some() {
+            if cfg!(feature = "embedded-model") && matches!(self.model.way.last, Place::Folder(_)) {
                 actions.built_in_model = ui.button("Built-in model").clicked();
             }
         });

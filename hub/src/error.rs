@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wordloom::ModelError;
+
 /// The reason why a model could not be found, fetched, checked or removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,6 +15,17 @@ pub enum HubError {
         /// The text.
         text: String,
     },
+    /// No such model is part of the program.
+    #[error("{name} is not part of this program; {}", built_in(there))]
+    NotBuiltIn {
+        /// Name of the model.
+        name: String,
+        /// Names of those that are.
+        there: Vec<String>,
+    },
+    /// A folder that is no model.
+    #[error(transparent)]
+    Folder(#[from] ModelError),
     /// The user has no home folder.
     #[error("the cache has no place: there is no home folder; set HF_HOME and WORDLOOM_MODELS")]
     NoHome,
@@ -285,6 +298,14 @@ impl HubError {
     /// An error of the system.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+/// The models of the program.
+fn built_in(names: &[String]) -> String {
+    match names {
+        [] => "no model is: choose a folder or a name".to_owned(),
+        names => format!("there are {}", names.join(", ")),
     }
 }
 

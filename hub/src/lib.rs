@@ -12,6 +12,7 @@
 //! A model that is in the cache is taken from there without a network. The free functions take their settings from the
 //! environment; [`Hub`] takes any.
 
+mod built_in;
 mod cache;
 mod cached;
 mod catalogue;
@@ -39,6 +40,7 @@ mod watch;
 
 use std::path::PathBuf;
 
+pub use built_in::{BuiltIn, Place};
 pub use cached::{CachedModel, Languages};
 pub use catalogue::{Offer, Score, about, catalogue, command, offered_sources, offers, suggest};
 pub use detect::{Certainty, Detected, detect};

@@ -8,13 +8,15 @@
 use std::cmp::Reverse;
 use std::time::SystemTime;
 
-use crate::{CachedModel, Language, Languages};
+use crate::{BuiltIn, CachedModel, Language, Languages, Place};
 
 /// A model to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choosable {
     /// Name in messages, and the last tie breaker.
     pub name: String,
+    /// Where it is.
+    pub place: Place,
     /// Languages that the model reads and writes.
     pub languages: Languages,
     /// Bytes of the model.
@@ -26,16 +28,21 @@ pub struct Choosable {
 impl From<&CachedModel> for Choosable {
     fn from(model: &CachedModel) -> Self {
         let fetched = std::fs::metadata(&model.folder).and_then(|found| found.modified()).ok();
-        let (name, languages) = (model.name.clone(), model.languages.clone());
-        Self { name, languages, bytes: model.bytes, fetched }
+        Self {
+            name: model.name.clone(),
+            place: Place::Folder(model.folder.clone()),
+            languages: model.languages.clone(),
+            bytes: model.bytes,
+            fetched,
+        }
     }
 }
 
-impl Choosable {
-    /// The model that is part of the program, of `bytes` bytes.
-    pub fn built_in(bytes: u64) -> Self {
-        let languages = Languages { from: vec!["en".into()], to: vec!["de".into()] };
-        Self { name: "the built-in model".into(), languages, bytes, fetched: None }
+impl From<&BuiltIn> for Choosable {
+    fn from(model: &BuiltIn) -> Self {
+        let [from, to] = model.pair.map(|code| vec![code.to_owned()]);
+        let languages = Languages { from, to };
+        Self { name: model.name(), place: model.place(), languages, bytes: model.bytes(), fetched: None }
     }
 }
 
@@ -77,10 +84,11 @@ impl Route {
 /// Chooses the way from one language to another. `None` if the models have none.
 ///
 /// ```
-/// use wordloom_hub::{Choosable, Language, Languages, Route, choose};
+/// use wordloom_hub::{Choosable, Language, Languages, Place, Route, choose};
 ///
 /// let model = |name: &str, from: &str, to: &str| Choosable {
 ///     name: name.into(),
+///     place: Place::Folder(name.into()),
 ///     languages: Languages { from: vec![from.into()], to: vec![to.into()] },
 ///     bytes: 1,
 ///     fetched: None,
@@ -207,7 +215,7 @@ mod tests {
     fn model(name: &str, from: &[&str], to: &[&str], bytes: u64) -> Choosable {
         let list = |codes: &[&str]| codes.iter().map(|code| (*code).to_owned()).collect();
         let languages = Languages { from: list(from), to: list(to) };
-        Choosable { name: name.into(), languages, bytes, fetched: None }
+        Choosable { name: name.into(), place: Place::Folder(name.into()), languages, bytes, fetched: None }
     }
 
     fn way(models: &[Choosable], from: &str, to: &str) -> String {

@@ -11,7 +11,7 @@ use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKe
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::Cancel as LibraryCancel;
 use wordloom::{Device, DeviceChoice, Model, Transformer, Translator};
-use wordloom_hub::{Hub, ModelReference, Progress};
+use wordloom_hub::{Hub, ModelReference, Place, Progress};
 
 use crate::errors::{OrRaise, TextError, wrong_value};
 use crate::run::{Cancel, Done, Watch, run};
@@ -186,7 +186,10 @@ fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<En
 
 /// The files of a folder or of a name, which is fetched first if it is not in the cache.
 pub fn files(model: Option<&str>, cancel: &LibraryCancel, tell: &dyn Fn(Done)) -> PyResult<ModelFiles> {
-    let Some(text) = model else { return Ok(ModelFiles::embedded()) };
+    let Some(text) = model else { return Place::default().files().or_raise() };
+    if let Some(place) = Place::built_in(text).filter(|_| !Path::new(text).exists()) {
+        return place.files().or_raise();
+    }
     let folder = match ModelReference::parse(text).or_raise()? {
         ModelReference::Folder(folder) => folder,
         reference => {

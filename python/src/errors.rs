@@ -125,6 +125,7 @@ impl IntoPython for wordloom_hub::HubError {
     fn into_python(self) -> PyErr {
         match self {
             Self::Cancelled => cancelled(),
+            Self::Folder(error) => error.into_python(),
             error => HubError::new_err(error.to_string()),
         }
     }

@@ -18,9 +18,6 @@ use crate::options::Given;
 use crate::pairs::sources;
 use crate::run::run_telling;
 
-/// The name of the model in the package.
-const BUILT_IN: &str = "built-in";
-
 /// Time between two looks for other work while Python hears an event.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -77,8 +74,7 @@ fn trained(
 
 fn opened(model: &Path, cancel: &Cancel, speaker: &Speaker<'_>) -> PyResult<ModelFiles> {
     let name = model.display().to_string();
-    let name = Some(&*name).filter(|name| *name != BUILT_IN);
-    files(name, cancel, &|(done, total)| {
+    files(Some(&name), cancel, &|(done, total)| {
         speaker.send(&json!({ "event": "download", "done": done, "total": total }));
     })
 }

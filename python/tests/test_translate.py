@@ -2,11 +2,14 @@
 
 import itertools
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import wordloom
-from conftest import DEFAULT_MODEL
+from conftest import DEFAULT_MODEL, run_python
 
 
 def test_a_text_becomes_a_translation(translator):
@@ -141,6 +144,29 @@ def test_a_folder_is_opened_by_its_path():
     assert translator.device == "CPU"
     assert "tatoeba-en-de-q8" in repr(translator)
     assert translator.translate("Where is the train station?").text == "Wo ist der Bahnhof?"
+
+
+def test_built_in_models_have_names():
+    assert wordloom.Translator("built-in", "cpu").translate("Hello!").text == "Hallo!"
+    with pytest.raises(wordloom.HubError, match="built-in:de-xx is not part of this program; there are built-in:en-de"):
+        wordloom.Translator("built-in:de-xx")
+
+
+def test_a_model_in_a_wheel_of_its_own(tmp_path):
+    root = DEFAULT_MODEL.parents[1]
+    make = [root / "python" / "model_wheel.py", root / "models" / "tatoeba-de-en-q8", "--out", tmp_path]
+    wheel = subprocess.run([sys.executable, *make], check=True, capture_output=True, text=True).stdout.strip()
+    assert Path(wheel).stat().st_size < 10_000_000
+    install = ["-m", "pip", "install", "--quiet", "--no-index", "--target", tmp_path / "site", wheel]
+    subprocess.run([sys.executable, *install], check=True)
+    code = """
+import sys
+sys.path.append(sys.argv[1])
+import wordloom, wordloom_model_de_en as german
+print(wordloom.Translator(german.PATH, "cpu").translate("Wo ist der Bahnhof?").text)
+"""
+    run = run_python(code, str(tmp_path / "site"))
+    assert run.stdout == "Where is the railway station?\n", run.stderr
 
 
 def test_the_package_brings_its_licences():

@@ -78,10 +78,6 @@ impl Entry {
         Languages { from: side(0), to: side(1) }
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 
 use super::output::Output;
-use super::{CliError, interrupt, models, notice};
+use super::{CliError, interrupt, notice};
 use api::Api;
 use engine::{Pool, PoolOptions};
 use glossaries::Glossaries;
@@ -66,8 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn serve(options: &ServeOptions) -> Result<(), CliError> {
-    let model = options.model.as_deref().map(models::folder).transpose()?;
-    let mut site = Site::open(options.page(), model.as_deref(), &options.models)?;
+    let mut site = Site::open(options.page(), &options.places()?, &options.models)?;
     let mut offered = std::mem::take(&mut site.offered);
     if options.model.is_none() && options.models.is_empty() {
         offered.extend(options::in_cache()?);

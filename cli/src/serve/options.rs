@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wordloom_hub::Hub;
+use wordloom_hub::{BuiltIn, Choosable, Hub, Place};
 
 use super::super::CliError;
 use super::super::memory::similarity;
-use super::super::setup::DeviceArguments;
+use super::super::setup::{DeviceArguments, place};
 use super::api::Limits;
-use super::engine::Offered;
 use super::site::Page;
 
 #[derive(clap::Args)]
@@ -20,7 +19,7 @@ pub struct ServeOptions {
     /// Address to listen on
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     pub host: String,
-    /// Folder or OWNER/NAME [default: the built-in one]
+    /// Folder or OWNER/NAME [default: the built-in ones]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
     /// Another model to offer, or a folder of them; repeatable
@@ -88,6 +87,14 @@ impl ServeOptions {
         }
     }
 
+    /// The given model, or all built-in ones.
+    pub fn places(&self) -> Result<Vec<Place>, CliError> {
+        match BuiltIn::all() {
+            built_in @ [_, ..] if self.model.is_none() => Ok(built_in.iter().map(BuiltIn::place).collect()),
+            _ => Ok(vec![place(self.model.as_deref())?]),
+        }
+    }
+
     pub fn limits(&self) -> Limits {
         Limits {
             characters: self.char_limit,
@@ -101,17 +108,10 @@ impl ServeOptions {
 }
 
 /// The models that are here by name.
-pub fn in_cache() -> Result<Vec<Offered>, CliError> {
-    let cached = Hub::from_environment()?.cached_models()?.into_iter();
-    let known = cached.filter(|model| !model.languages.from.is_empty());
-    Ok(known
-        .map(|model| Offered {
-            name: model.name,
-            folder: Some(model.folder),
-            languages: model.languages,
-            bytes: model.bytes,
-        })
-        .collect())
+pub fn in_cache() -> Result<Vec<Choosable>, CliError> {
+    let cached = Hub::from_environment()?.cached_models()?;
+    let known = cached.iter().filter(|model| !model.languages.from.is_empty());
+    Ok(known.map(Choosable::from).collect())
 }
 
 /// Reads a size: `4G`, `512M`, `1.5GiB`, `100000`. Multiples are of 1024.

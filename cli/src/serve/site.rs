@@ -9,30 +9,29 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
+use wordloom_hub::{BuiltIn, Choosable, Place};
 
-use super::super::setup::model_files;
 use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
-use super::engine::Offered;
 use super::listing;
 
-/// The page of `cargo xtask web`; empty if it was not built. The binary has its own copy of the default model.
+/// The page of `cargo xtask web`; empty if it was not built. The binary has its own copies of the models.
 #[derive(RustEmbed)]
 #[folder = "site"]
 #[allow_missing = true]
 #[exclude = ".*"]
 #[exclude = "model/*"]
+#[exclude = "models/*"]
 #[exclude = "licences.txt"]
 struct BuiltPage;
 
 pub struct Site {
     page: Files,
-    model: Files,
-    /// The folders of the other models, by name.
-    others: HashMap<String, PathBuf>,
+    /// The models, by the folder of their address.
+    models: HashMap<String, Files>,
     list: Embedded,
     /// The listed models, for the interface that translates.
-    pub offered: Vec<Offered>,
+    pub offered: Vec<Choosable>,
 }
 
 enum Files {
@@ -53,9 +52,6 @@ const LICENCES: &str = "licences.txt";
 const MODEL: &str = "model/";
 const OTHERS: &str = "models/";
 
-/// Name and licence of the built-in model.
-const BUILT_IN: [&str; 2] = ["tatoeba-en-de", "CC-BY-2.0-FR"];
-
 /// Served files of a model's folder; shards may have any name.
 const MODEL_FILES: [&str; 14] = [
     "config.json",
@@ -75,25 +71,66 @@ const MODEL_FILES: [&str; 14] = [
 ];
 
 impl Site {
-    /// Opens page and model, each in a folder or built in, and the folders of other models.
+    /// Opens the page, in a folder or built in, and the models.
     ///
     /// * `page`: `Page::None` serves models only
-    pub fn open(page: Page<'_>, model: Option<&Path>, others: &[PathBuf]) -> Result<Self, CliError> {
+    /// * `models`: the page opens the first one
+    /// * `others`: folders of models, or of folders of models
+    pub fn open(page: Page<'_>, models: &[Place], others: &[PathBuf]) -> Result<Self, CliError> {
         let page = match page {
             Page::Folder(folder) => page_folder(folder)?,
             Page::BuiltIn => embedded_page()?,
             Page::None => Files::Embedded(HashMap::new()),
         };
-        let files = model_files(model)?;
-        let (others, list, offered) = listed(model, others)?;
-        let model = match model {
-            None => embedded_model(files),
-            Some(folder) => {
-                Model::from_files(files)?; // checks that the page can load it
-                Files::Folder(folder.to_owned())
+        let list = Embedded::new(Cow::Borrowed(&[]));
+        let mut site = Self { page, models: HashMap::new(), list, offered: Vec::new() };
+        let mut entries = Vec::new();
+        for place in models {
+            match site.add(place) {
+                Ok(entry) => entries.push(entry),
+                // The page loads it anyway; a list needs its languages.
+                Err(_) => drop(Model::from_files(place.files()?)?),
+            }
+        }
+        for given in others {
+            for folder in listing::folders(given)? {
+                notice(&format!("reading {}", folder.display())); // hashing large weights takes seconds
+                entries.push(site.add(&Place::Folder(folder))?);
+            }
+        }
+        site.list = Embedded::new(Cow::Owned(listing::write(entries)));
+        Ok(site)
+    }
+
+    /// Serves a model, and describes it for the list.
+    fn add(&mut self, place: &Place) -> Result<listing::Entry, CliError> {
+        let (name, licence, files) = match place {
+            Place::BuiltIn(_) => {
+                let model = BuiltIn::at(place).map(|model| (model.title, model.licence));
+                let (title, licence) = model.unwrap_or_default();
+                (title.to_owned(), Some(licence.to_owned()), embedded_model(place.files()?))
+            }
+            Place::Folder(folder) => {
+                let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+                (listing::name_of(&path), listing::licence(folder), Files::Folder(folder.to_owned()))
             }
         };
-        Ok(Self { page, model, others, list, offered })
+        let address = self.free_address(&name);
+        self.models.insert(address.clone(), files);
+        let entry = listing::entry(&name, place.files()?, &address, licence.as_deref())?;
+        let (place, languages) = (place.clone(), entry.read_and_written());
+        self.offered.push(Choosable { name, place, languages, bytes: entry.bytes(), fetched: None });
+        Ok(entry)
+    }
+
+    /// The folder of a model's address: `model/` for the first one.
+    fn free_address(&self, name: &str) -> String {
+        if self.models.is_empty() {
+            return MODEL.to_owned();
+        }
+        let numbered = (2..).map(|number| format!("{OTHERS}{name}-{number}/"));
+        let mut all = std::iter::once(format!("{OTHERS}{name}/")).chain(numbered);
+        all.find(|address| !self.models.contains_key(address)).unwrap_or_default()
     }
 
     /// Content of a decoded path without a leading slash.
@@ -101,18 +138,18 @@ impl Site {
         if path == listing::NAME {
             return Ok(Some((&self.list).into()));
         }
-        if let Some((name, file)) = path.strip_prefix(OTHERS).and_then(|path| path.split_once('/')) {
-            let folder = self.others.get(name).filter(|_| is_model_file(file));
-            return folder.map_or(Ok(None), |folder| Content::file(&folder.join(file)));
+        if let Some((folder, name)) = split(path) {
+            return match self.models.get(folder) {
+                Some(Files::Embedded(files)) => Ok(files.get(name).map(Content::from)),
+                // Links are followed, because the Hub's cache uses them.
+                Some(Files::Folder(folder)) if is_model_file(name) => Content::file(&folder.join(name)),
+                _ => Ok(None),
+            };
         }
-        let name = path.strip_prefix(MODEL);
-        match (if name.is_some() { &self.model } else { &self.page }, name) {
-            (Files::Embedded(files), _) => Ok(files.get(name.unwrap_or(path)).map(Content::from)),
-            // Links are followed, because the Hub's cache uses them.
-            (Files::Folder(folder), Some(name)) if is_model_file(name) => Content::file(&folder.join(name)),
-            (Files::Folder(_), Some(_)) => Ok(None),
+        match &self.page {
+            Files::Embedded(files) => Ok(files.get(path).map(Content::from)),
             // A path of the page leads to a file below the folder, or to nothing.
-            (Files::Folder(folder), None) => match fs::canonicalize(folder.join(path)) {
+            Files::Folder(folder) => match fs::canonicalize(folder.join(path)) {
                 Ok(path) if path.starts_with(folder) => Content::file(&path),
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
                 _ => Ok(None),
@@ -121,47 +158,11 @@ impl Site {
     }
 }
 
-/// Folders by name, the list of models for pages, and the models for the interface.
-type Listed = (HashMap<String, PathBuf>, Embedded, Vec<Offered>);
-
-/// The folders of the other models by name, and the list of all models.
-fn listed(model: Option<&Path>, others: &[PathBuf]) -> Result<Listed, CliError> {
-    let [name, licence] = BUILT_IN;
-    let first = match model {
-        None => Some(listing::entry(name, model_files(None)?, MODEL, Some(licence))?),
-        // The page loads it anyway; a list needs its languages.
-        Some(folder) => {
-            let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-            let licence = listing::licence(folder);
-            listing::entry(&listing::name_of(&path), model_files(model)?, MODEL, licence.as_deref()).ok()
-        }
-    };
-    let mut entries: Vec<_> = first.into_iter().collect();
-    let offer = |entry: &listing::Entry, folder: Option<&Path>| Offered {
-        name: entry.name().to_owned(),
-        folder: folder.map(Path::to_owned),
-        languages: entry.read_and_written(),
-        bytes: entry.bytes(),
-    };
-    let mut offered: Vec<_> = entries.iter().map(|entry| offer(entry, model)).collect();
-    let mut folders: HashMap<String, PathBuf> = HashMap::new();
-    for given in others {
-        for folder in listing::folders(given)? {
-            notice(&format!("reading {}", folder.display())); // hashing large weights takes seconds
-            let plain = listing::name_of(&folder);
-            let numbered = (2..).map(|number| format!("{plain}-{number}"));
-            let free = |name: &String| !folders.contains_key(name);
-            let name = std::iter::once(plain.clone()).chain(numbered).find(free).unwrap_or(plain.clone());
-            let files = ModelFiles::directory(&folder)?;
-            let licence = listing::licence(&folder);
-            let url = format!("{OTHERS}{name}/");
-            let entry = listing::entry(&plain, files, &url, licence.as_deref())?;
-            offered.push(offer(&entry, Some(&folder)));
-            entries.push(entry);
-            folders.insert(name, folder);
-        }
-    }
-    Ok((folders, Embedded::new(Cow::Owned(listing::write(entries))), offered))
+/// The folder and the name of a model's file: `models/NAME/`, `config.json`.
+fn split(path: &str) -> Option<(&str, &str)> {
+    let other = path.strip_prefix(OTHERS).and_then(|rest| rest.find('/').map(|end| OTHERS.len() + end + 1));
+    let end = other.or_else(|| path.starts_with(MODEL).then_some(MODEL.len()))?;
+    Some(path.split_at(end))
 }
 
 fn embedded_page() -> Result<Files, CliError> {

@@ -8,9 +8,6 @@ mod plot;
 mod report;
 pub mod text;
 
-use std::path::Path;
-
-use wordloom::model::files::ModelFiles;
 use wordloom::train::session::Preparation;
 
 pub use arguments::{Arguments, PrecisionName};
@@ -24,7 +21,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut report = Report::new(&arguments.out);
     let preparation = Preparation::new(arguments.options(), &mut report)?;
     let model = match &arguments.model {
-        Some(model) if preparation.needs_model() => Some(given(model)?),
+        Some(model) if preparation.needs_model() => Some(model_files(Some(model))?),
         _ => None,
     };
     let device = open_device(&arguments.device)?;
@@ -32,12 +29,4 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     interrupt::working(|| Ok(pollster::block_on(session.train(&mut report))?))?;
     notice(&format!("{}: try it with wordloom translate --model {0} \"…\"", arguments.out.display()));
     Ok(())
-}
-
-/// The files of `--model`. The name of the built-in model is `built-in`.
-fn given(model: &Path) -> Result<ModelFiles, CliError> {
-    match model.to_str() {
-        Some("built-in") => model_files(None),
-        _ => model_files(Some(model)),
-    }
 }

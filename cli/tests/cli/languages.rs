@@ -93,7 +93,30 @@ fn the_model_of_the_pair_is_chosen() {
     assert_eq!(told(&chosen, "model: "), "model: tests/opus-mt-de-ko (de → ko-KR)");
     let built_in = cache.run(&["translate", "--from", "en", "--to", "de", "Good morning!"], "");
     assert_eq!(built_in.succeeds(), "Guten Morgen!\n");
-    assert_eq!(told(&built_in, "model: "), "model: the built-in model (en → de)");
+    assert_eq!(told(&built_in, "model: "), "model: built-in:en-de (en → de)");
+}
+
+/// In a cache without models, and without a network.
+#[cfg(feature = "embedded-models")]
+#[test]
+fn the_models_of_the_program_translate_both_ways() {
+    let cache = Cache::new("languages_built_in", &[]);
+    let station = "Wo ist der Bahnhof?";
+    for from in [&["--from", "de"][..], &["--from", "auto"], &[]] {
+        let english = cache.run(&[&["translate", "--to", "en", station], from].concat(), "");
+        assert_eq!(english.succeeds(), "Where is the railway station?\n");
+        assert_eq!(told(&english, "model: "), "model: built-in:de-en (de → en)");
+    }
+    let named = cache.run(&["translate", "--model", "built-in:de-en", station], "");
+    assert_eq!(named.succeeds(), "Where is the railway station?\n");
+    let there = cache.run(&["translate", "--model", "built-in", "Where is the train station?"], "");
+    assert_eq!(there.succeeds(), "Wo ist der Bahnhof?\n");
+    cache.run(&["inspect", "built-in:de-en"], "").succeeds();
+    let wrong = ["translate", "--model", "built-in:de-en", "--from", "en", "--to", "de", "Hello"];
+    cache.run(&wrong, "").fails(2, &["built-in:de-en reads deu, not English"]);
+    cache
+        .run(&["translate", "--model", "built-in:de-xx", station], "")
+        .fails(2, &["built-in:de-xx is not part of this program; there are built-in:en-de, built-in:de-en"]);
 }
 
 #[test]
@@ -109,7 +132,7 @@ fn two_models_translate_what_no_single_one_does() {
     assert!(second.succeeds().lines().count() == 3);
     assert_eq!(
         told(&both, "no direct model: "),
-        "no direct model: en → de → ko through the built-in model and tests/opus-mt-de-ko"
+        "no direct model: en → de → ko through built-in:en-de and tests/opus-mt-de-ko"
     );
 
     let json = cache.run(&[&["translate", "--json", "-n", "2", "-b", "2"], &pair[..]].concat(), source);
@@ -136,7 +159,7 @@ fn an_interrupted_pivot_goes_on_with_the_same_models_only() {
     fs::write(&input, "Thanks.\n").unwrap();
     // a record of a run that stopped before its first line
     let before = |to: &str| {
-        let model = "the one built into wordloom ".to_owned() + env!("CARGO_PKG_VERSION");
+        let model = "built-in:en-de of wordloom ".to_owned() + env!("CARGO_PKG_VERSION");
         let hash = "d41d8cd98f00b204e9800998ecf8427e";
         format!(
             r#"{{"format": 1, "settings": {{"--from": "en", "--to": "{to}", "--model": "{model}"}}, "lines": 0,

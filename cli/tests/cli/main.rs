@@ -125,6 +125,7 @@ fn is_remark(line: &str) -> bool {
         "detected: ",
         "model: ",
         "no direct model: ",
+        "no fetched models are in ",
     ];
     line == "running on CPU (asked for)" || notices.iter().any(|notice| line.starts_with(notice))
 }

@@ -132,9 +132,9 @@ fn paths_are_never_looked_up() {
 fn models_are_listed_verified_and_removed() {
     let place = Place::new("list");
     let empty = place.run(&["models"]);
-    assert_eq!((empty.output.status.code(), empty.stdout()), (Some(0), ""));
-    assert!(empty.stderr().contains("no models are in"), "{}", empty.stderr());
-    assert_eq!(place.run(&["models", "--json"]).succeeds(), "[]\n");
+    assert!(empty.stdout().lines().skip(1).all(|line| line.starts_with("built-in:")), "{}", empty.stdout());
+    assert!(empty.stderr().contains("no fetched models are in"), "{}", empty.stderr());
+    assert_eq!(fetched(&place), [Value::Null; 0]);
     let got = place.run(&["models", "get", NAME]);
     let folder = PathBuf::from(got.stdout().trim_end());
     assert!(folder.join("config.json").exists(), "{}", got.stdout());
@@ -142,9 +142,10 @@ fn models_are_listed_verified_and_removed() {
     let lines: Vec<Vec<&str>> =
         table.succeeds().lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["MODEL", "FAMILY", "LANGUAGES", "SIZE", "LICENCE"]);
-    assert_eq!(lines[1][..5], [NAME, "marian", "en", "→", "kor"]);
-    assert_eq!(lines[1].last(), Some(&"apache-2.0"));
-    let listed: Value = serde_json::from_str(place.run(&["models", "--json"]).succeeds()).expect("JSON");
+    let last = lines.last().expect("a line");
+    assert_eq!(last[..5], [NAME, "marian", "en", "→", "kor"]);
+    assert_eq!(last.last(), Some(&"apache-2.0"));
+    let listed = fetched(&place);
     assert_eq!(listed[0]["name"], NAME);
     assert_eq!((&listed[0]["from"], &listed[0]["to"]), (&json!(["en"]), &json!(["kor"])));
     assert_eq!(Path::new(listed[0]["folder"].as_str().expect("a path")), folder);
@@ -159,9 +160,30 @@ fn models_are_listed_verified_and_removed() {
         "{}",
         removed.stdout()
     );
-    assert_eq!(place.run(&["models", "--json"]).succeeds(), "[]\n");
+    assert_eq!(fetched(&place), [Value::Null; 0]);
     place.run(&["models", "remove", NAME]).fails(1, &["is not in the cache", "no models are here"]);
     place.run(&["models", "get", "./here"]).fails(2, &["\"./here\" is no model's name"]);
+}
+
+/// The models of the list that are not part of the program.
+fn fetched(place: &Place) -> Vec<Value> {
+    let listed: Vec<Value> = serde_json::from_str(place.run(&["models", "--json"]).succeeds()).expect("JSON");
+    listed.into_iter().filter(|model| !model["folder"].is_null()).collect()
+}
+
+#[cfg(feature = "embedded-models")]
+#[test]
+fn the_models_of_the_program_are_listed_first() {
+    let place = Place::new("built_in");
+    let table = place.run_offline(&["models"]);
+    let lines: Vec<String> =
+        table.succeeds().lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(lines[1], "built-in:en-de marian en → de 10.81 MB CC-BY-2.0-FR");
+    assert_eq!(lines[2], "built-in:de-en marian de → en 10.81 MB CC-BY-2.0-FR");
+    let listed: Value =
+        serde_json::from_str(place.run_offline(&["models", "--json"]).succeeds()).expect("JSON");
+    assert_eq!((&listed[1]["from"], &listed[1]["to"]), (&json!(["de"]), &json!(["en"])));
+    place.run(&["models", "remove", "built-in:de-en"]).fails(2, &["built-in:de-en is part of the program"]);
 }
 
 #[test]

@@ -175,8 +175,13 @@ fn every_answer_is_safe() {
 }
 
 #[test]
-fn the_built_in_model_is_served_with_any_page() {
+fn the_built_in_models_are_served_with_any_page() {
     let server = Server::of_page(&page("model"));
+    for title in wordloom_hub::BuiltIn::all().iter().skip(1).map(|model| model.title) {
+        let stored = super::common::repository(&format!("models/{title}-q8/model.safetensors"));
+        let answer = server.get(&format!("/models/{title}/model.safetensors"));
+        assert!(answer.body == fs::read(stored).unwrap(), "{title}");
+    }
     let folder = super::common::repository("models/tatoeba-en-de-q8");
     let weights = fs::read(folder.join("model.safetensors")).unwrap();
     assert!(server.get("/model/model.safetensors").body == weights);
@@ -427,11 +432,13 @@ fn the_models_are_listed_with_sizes_and_sums() {
     assert_eq!(list["version"], 1);
     let models = list["models"].as_array().unwrap();
     let urls: Vec<_> = models.iter().map(|model| model["url"].as_str().unwrap()).collect();
-    assert_eq!(urls, ["model/", "models/opus-mt-en-ko/", "models/opus-mt-en-ko-2/"]);
-    assert_eq!(models[0]["pairs"], serde_json::json!([["eng", "deu"]]));
-    assert_eq!(models[1]["pairs"], serde_json::json!([["en", "kor"]])); // its vocabulary has the tag >>kor<<
-    assert_eq!(models[1]["licence"], "apache-2.0");
-    assert_eq!(models[1]["family"], "marian");
+    assert_eq!((urls[0], &models[0]["pairs"]), ("model/", &serde_json::json!([["eng", "deu"]])));
+    let given = models.iter().position(|model| model["name"] == "opus-mt-en-ko").unwrap();
+    assert_eq!(urls[given..], ["models/opus-mt-en-ko/", "models/opus-mt-en-ko-2/"]);
+    assert!(urls[1..given].iter().all(|url| url.starts_with("models/tatoeba-")), "{urls:?}");
+    assert_eq!(models[given]["pairs"], serde_json::json!([["en", "kor"]])); // its vocabulary has the tag >>kor<<
+    assert_eq!(models[given]["licence"], "apache-2.0");
+    assert_eq!(models[given]["family"], "marian");
     for (model, url) in models.iter().zip(urls) {
         let files = model["files"].as_object().unwrap();
         assert_eq!(files.len(), 7, "{files:?}");

@@ -144,11 +144,11 @@ fn answers_have_the_shapes_of_libretranslate() {
     assert_eq!((deepl.0, deepl.2), (200, json!({"translations": [translation]})));
 
     assert_eq!(server.json("/detect", &json!({"q": ENGLISH})).2, json!([found]));
-    assert_eq!(
-        server.get("/languages"),
-        json!([{"code": "de", "name": "German", "targets": ["de"]},
-            {"code": "en", "name": "English", "targets": ["de", "en"]}])
-    );
+    let languages = server.get("/languages");
+    let languages = languages.as_array().expect("a list");
+    let english = languages.iter().find(|language| language["code"] == "en").expect("English");
+    assert_eq!(english["name"], "English");
+    assert!(english["targets"].as_array().is_some_and(|all| all.contains(&json!("de"))), "{english}");
     assert_eq!(server.get("/health"), json!({"status": "ok"}));
     let settings = server.get("/frontend/settings");
     assert_eq!(settings["charLimit"], -1);
@@ -229,7 +229,7 @@ fn wrong_requests_are_refused_with_a_reason() {
         let mut body = good.clone();
         body[name] = value;
         if body["source"] == "de" {
-            body["target"] = json!("en");
+            body["target"] = json!("ko");
         }
         let (found, _, answer) = server.json("/translate", &body);
         assert_eq!(found, status, "{body}: {answer}");

@@ -1,6 +1,5 @@
 //! Commands for the engine. Only the last command of each kind counts.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -8,13 +7,10 @@ use wordloom::TranslateOptions;
 use wordloom::model::{SelfAttentionChoice, Switches};
 use wordloom::trace::HeadName;
 use wordloom::translate::GlossaryFile;
-use wordloom_hub::Language;
+use wordloom_hub::{Language, Place};
 
 use super::document::Order;
 use crate::viewer::Inquiry;
-
-/// The folder of a model; `None` is the built-in one.
-pub type Place = Option<PathBuf>;
 
 /// The models of a translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use wordloom::transformer::Cancel;
 
 use crate::viewer::Inquiry;
 use commands::Command;
-pub use commands::{Exploration, Place, Request, Way};
+pub use commands::{Exploration, Request, Way};
 pub use document::Order;
 use residents::Residents;
 use worker::Worker;
@@ -254,6 +254,7 @@ mod tests {
     use wordloom::explain::StepKind;
     use wordloom::translate::GlossaryFile;
     use wordloom::{DeviceChoice, TranslateOptions};
+    use wordloom_hub::{Language, Place};
 
     use super::*;
 
@@ -301,7 +302,7 @@ mod tests {
 
     fn started() -> Engine {
         let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
-        engine.open(Way::of(None));
+        engine.open(Way::default());
         wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
         engine
     }
@@ -354,7 +355,7 @@ mod tests {
         let device =
             pollster::block_on(Device::open(&DeviceChoice::Gpu)).expect("a GPU, perhaps in software");
         let mut engine = Engine::start(device, Context::default()).expect("a thread");
-        engine.open(Way::of(None));
+        engine.open(Way::default());
         wait_for(&engine, |news| matches!(news, News::Ready(_)).then_some(()));
         engine.check();
         let reached = Cell::new(0.0);
@@ -394,7 +395,34 @@ mod tests {
 
     /// A small model with random weights, as if it were of German and Korean.
     fn german_korean() -> Place {
-        Some(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/marian_tied").into())
+        Place::Folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/marian_tied").into())
+    }
+
+    #[cfg(feature = "embedded-models")]
+    #[test]
+    fn every_model_of_the_program_is_opened() {
+        let mut engine = Engine::start(Device::Cpu, Context::default()).expect("a thread");
+        for model in wordloom_hub::BuiltIn::all() {
+            engine.open(Way::of(model.place()));
+            let opened = wait_for(&engine, |news| match news {
+                News::Ready(opened) => Some(*opened),
+                News::CannotOpen(error) => panic!("{error}"),
+                _ => None,
+            });
+            assert!(opened.name.ends_with(", built in"), "{}", opened.name);
+            engine.translate(Request {
+                number: 0,
+                text: if model.pair[0] == "de" { "Wo ist der Bahnhof?".into() } else { TEXT.into() },
+                options: TranslateOptions::default(),
+                glossary: None,
+            });
+            let translated = wait_for(&engine, |news| match news {
+                News::Translated { translation, .. } => Some(translation.hypotheses[0].0.clone()),
+                News::Failed { error, .. } => panic!("{error}"),
+                _ => None,
+            });
+            assert!(translated.ends_with('?') && translated.len() > 10, "{}: {translated}", model.title);
+        }
     }
 
     #[test]
@@ -419,15 +447,15 @@ mod tests {
                 _ => None,
             })
         };
-        let language = |code: &str| code.parse::<wordloom_hub::Language>().expect("a code");
+        let language = |code: &str| code.parse::<Language>().expect("a code");
         let korean = Way { languages: Some(["de", "ko"].map(language)), ..Way::of(german_korean()) };
-        open(&mut engine, Way::of(None));
+        open(&mut engine, Way::default());
         let german = translate(&mut engine, TEXT).hypotheses[0].0.clone();
         assert_eq!(german, "Wo ist der Bahnhof?");
         open(&mut engine, korean.clone());
         let alone = translate(&mut engine, &german).hypotheses[0].0.clone();
 
-        let first = Some((None, language("de")));
+        let first = Some((Place::default(), language("de")));
         let both = Way { first, languages: Some(["en", "ko"].map(language)), last: german_korean() };
         let opened = open(&mut engine, both.clone());
         assert_eq!(opened.way, both);
@@ -456,7 +484,7 @@ mod tests {
         assert!(error.contains("encoder.99"), "{error}");
         assert_eq!(translated(&mut engine, 4).sentences[0].target, plain);
         assert_ne!(swapped(&mut engine, 5, "encoder.*=shared-qk"), plain);
-        engine.open(Way::of(None));
+        engine.open(Way::default());
         let layers = wait_for(&engine, |news| match news {
             News::Ready(opened) => Some(opened.layers[0]),
             _ => None,
@@ -480,7 +508,7 @@ mod tests {
         assert_eq!(translated(&mut engine, 3).sentences[0].target, plain);
         engine.switch("positions=off".parse().expect("a switch"));
         assert_ne!(translated(&mut engine, 4).sentences[0].target, plain);
-        engine.open(Way::of(None));
+        engine.open(Way::default());
         assert_eq!(translated(&mut engine, 5).sentences[0].target, plain, "another use begins as trained");
     }
 

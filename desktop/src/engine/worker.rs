@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -15,9 +14,9 @@ use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
 use wordloom::translate::{GlossaryFile, Pivot, PivotOptions, Sentence};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
-use wordloom_hub::{Language, code_for};
+use wordloom_hub::{BuiltIn, Language, Place, code_for};
 
-use super::commands::{Command, Exploration, Pending, Place, Request, Way};
+use super::commands::{Command, Exploration, Pending, Request, Way};
 use super::document::{Order, Work};
 use super::residents::Residents;
 use super::{Checked, DocumentNews, Explored, MEMORY, News, Opened, Translated};
@@ -98,8 +97,18 @@ impl Loaded {
     }
 }
 
-/// The name of a model by its folder. A folder of the hub's cache is called as a commit; its repository has the name.
-fn name_of(folder: &Path) -> String {
+/// The name of a model by its place. A folder of the hub's cache is called as a commit; its repository has the name.
+fn name_of(place: &Place) -> String {
+    let folder = match place {
+        Place::Folder(folder) => folder,
+        Place::BuiltIn(_) => {
+            let name = |code: &str| {
+                code.parse().map_or_else(|_| code.to_owned(), |language: Language| language.name())
+            };
+            let pair = BuiltIn::at(place).map(|model| model.pair.map(name).join("–"));
+            return format!("{}, built in", pair.unwrap_or_default());
+        }
+    };
     let parts: Vec<String> = folder.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     match &parts[..] {
         [.., repository, snapshots, _] if snapshots == "snapshots" && repository.starts_with("models--") => {
@@ -283,7 +292,7 @@ impl Worker {
                 // another use of the model begins with the model as it was trained
                 Some(loaded) => loaded.restore()?,
                 None => {
-                    let loaded = self.load(place.as_deref())?;
+                    let loaded = self.load(place)?;
                     let bytes = loaded.translator.transformer().weight_bytes();
                     self.residents.put(place.clone(), loaded, bytes);
                 }
@@ -293,21 +302,14 @@ impl Worker {
         Ok(())
     }
 
-    fn load(&self, folder: Option<&Path>) -> Result<Loaded, String> {
-        let model = match folder {
-            Some(folder) => Model::load(folder),
-            #[cfg(feature = "embedded-model")]
-            None => Model::embedded(),
-            #[cfg(not(feature = "embedded-model"))]
-            None => return Err("no model is built in; open the folder of one".into()),
-        };
-        let model = model.map_err(|error| error.to_string())?;
+    fn load(&self, place: &Place) -> Result<Loaded, String> {
+        let files = place.files().map_err(|error| error.to_string())?;
+        let model = Model::from_files(files).map_err(|error| error.to_string())?;
         let mut progress = |fraction| (self.tell)(News::Loading(fraction));
         let translator = Translator::with_progress(&self.device, &model, &mut progress);
         // while the user types, the first sentences repeat
         let translator = translator.map_err(|error| error.to_string())?.with_cache(4 << 20);
-        let name = folder.map_or_else(|| "English–German, built in".to_owned(), name_of);
-        Ok(Loaded { model, translator, swapped: false, name })
+        Ok(Loaded { model, translator, swapped: false, name: name_of(place) })
     }
 
     /// The models in use: that of the language between, and that of the translation.

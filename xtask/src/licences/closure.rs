@@ -11,6 +11,9 @@ pub const HOST: &str = "host-tuple";
 /// The npm packages that are part of the page or of the npm package.
 pub const NPM: [&str; 5] = ["@noble/hashes", "@preact/signals", "@preact/signals-core", "fflate", "preact"];
 
+/// What the names of our models' crates begin with.
+const MODEL: &str = "wordloom-model-";
+
 /// A package that is part of a product.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Package {
@@ -25,7 +28,7 @@ pub struct Package {
 pub enum Registry {
     Crates,
     Npm,
-    /// A crate of ours, with its folder below the repository's.
+    /// A model of ours.
     Own,
 }
 
@@ -38,7 +41,10 @@ impl Package {
     pub fn folder(&self) -> Result<PathBuf, String> {
         match self.registry {
             Registry::Npm => Ok(Path::new("web/node_modules").join(&self.name)),
-            Registry::Own => Ok("models/tatoeba-en-de-q8".into()),
+            Registry::Own => {
+                let pair = self.name.strip_prefix(MODEL).unwrap_or_default();
+                Ok(format!("models/tatoeba-{pair}-q8").into())
+            }
             Registry::Crates => self.fetched(),
         }
     }
@@ -70,13 +76,13 @@ pub fn of_crates(crates: &[&str], target: &str) -> Result<Vec<Package>, String> 
     Ok(tree.lines().filter_map(package).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
-/// `serde v1.0.228|MIT OR Apache-2.0 (*)`; `None` for ours, but for the model.
+/// `serde v1.0.228|MIT OR Apache-2.0 (*)`; `None` for ours, but for the models.
 fn package(line: &str) -> Option<Package> {
     let (package, licence) = line.split_once('|')?;
     let mut words = package.split(' ');
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
     let registry = match name {
-        "wordloom-model-en-de" => Registry::Own,
+        name if name.starts_with(MODEL) => Registry::Own,
         name if name == "wordloom" || name.starts_with("wordloom-") => return None,
         _ => Registry::Crates,
     };

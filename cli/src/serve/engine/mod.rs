@@ -11,4 +11,4 @@ mod pool;
 mod queue;
 
 pub use model::{Failure, Lease, blocking};
-pub use pool::{Numbers, Offered, Pool, PoolOptions};
+pub use pool::{Numbers, Pool, PoolOptions};

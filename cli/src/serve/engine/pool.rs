@@ -1,30 +1,18 @@
 //! The offered models. Loaded ones share a memory budget: the least recently used makes room for the next.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use indicatif::BinaryBytes;
 use tokio::sync::Notify;
-use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::{Device, Model, Transformer, Translator, WeightPrecision};
-use wordloom_hub::{Choosable, Language, Languages, Route, choose, sources, targets, written};
+use wordloom_hub::{Choosable, Language, Route, choose, sources, targets, written};
 
-use super::super::super::setup::{DeviceArguments, built_in};
+use super::super::super::setup::DeviceArguments;
 use super::super::super::{CliError, notice};
 use super::model::{Failure, Lease, LoadedModel, blocking};
-
-/// A model that can be loaded.
-pub struct Offered {
-    pub name: String,
-    /// Folder; `None` for the built-in model.
-    pub folder: Option<PathBuf>,
-    pub languages: Languages,
-    /// Bytes of its files.
-    pub bytes: u64,
-}
 
 pub struct PoolOptions {
     /// Device of all models; it is opened for the first one.
@@ -38,8 +26,7 @@ pub struct PoolOptions {
 pub struct Pool {
     options: PoolOptions,
     device: OnceLock<Device>,
-    offered: Vec<Offered>,
-    choosable: Vec<Choosable>,
+    offered: Vec<Choosable>,
     loaded: Mutex<Vec<Loaded>>,
     /// One model is loaded at a time.
     loading: tokio::sync::Mutex<()>,
@@ -65,15 +52,8 @@ pub struct Numbers {
 }
 
 impl Pool {
-    pub fn new(offered: Vec<Offered>, options: PoolOptions) -> Self {
-        let choosable = |offered: &Offered| Choosable {
-            name: offered.name.clone(),
-            languages: offered.languages.clone(),
-            bytes: offered.bytes,
-            fetched: None,
-        };
+    pub fn new(offered: Vec<Choosable>, options: PoolOptions) -> Self {
         Self {
-            choosable: offered.iter().map(choosable).collect(),
             offered,
             options,
             device: OnceLock::new(),
@@ -86,17 +66,17 @@ impl Pool {
 
     /// The models of a pair of languages. `None` if there are none.
     pub fn route(&self, from: &Language, to: &Language) -> Option<Route> {
-        choose(&self.choosable, from, to)
+        choose(&self.offered, from, to)
     }
 
     /// Languages that can be read, and written.
     pub fn languages(&self) -> [Vec<Language>; 2] {
-        [sources(&self.choosable), written(&self.choosable)]
+        [sources(&self.offered), written(&self.offered)]
     }
 
     /// Languages that can be reached from a language.
     pub fn targets(&self, from: &Language) -> Vec<Language> {
-        targets(&self.choosable, from)
+        targets(&self.offered, from)
     }
 
     pub fn numbers(&self) -> Numbers {
@@ -152,11 +132,7 @@ impl Pool {
     /// Opens a model, and estimates the bytes of its weights on the device.
     fn open(&self, index: usize) -> Result<(Model, u64), CliError> {
         let offered = &self.offered[index];
-        let files = match &offered.folder {
-            Some(folder) => ModelFiles::directory(folder)?,
-            None => built_in()?,
-        };
-        let model = Model::from_files(files)?;
+        let model = Model::from_files(offered.place.files()?)?;
         if self.device.get().is_none() {
             let _ = self.device.set(self.options.device.open()?); // one model is opened at a time
         }

@@ -13,7 +13,6 @@ use super::findings::{Claim, Data, Findings, Measured};
 use super::log::Log;
 use super::pages::{self, About};
 use super::tuning::{Bench, Course, Tuned};
-use crate::digest::Digest;
 use crate::setup::{ModelArguments, count, model_files, open_device};
 use crate::study::chart::{Axis, Strip, strips};
 use crate::study::report::Figure;
@@ -144,16 +143,8 @@ fn corpus(arguments: &Arguments) -> Result<Corpus, CliError> {
 }
 
 fn settings(arguments: &Arguments, corpus: &Corpus) -> Result<Settings, CliError> {
-    let model = match arguments.model.folder()? {
-        Some(folder) => {
-            let digest =
-                Digest::of_model(&folder).map_err(|error| crate::output::cannot_read(&folder, error))?;
-            digest.summary().hash
-        }
-        None => format!("the built-in one of version {}", env!("CARGO_PKG_VERSION")),
-    };
     let settings = [
-        ("the model", model),
+        ("the model", arguments.model.identity()?),
         ("the training data", Corpus::digest(&corpus.train)),
         ("the dev set", Corpus::digest(&corpus.dev)),
         ("--steps", arguments.steps.to_string()),

@@ -31,7 +31,6 @@ use wordloom::{Model, TranslateOptions, Translator};
 
 use super::figures::Painter;
 use super::runs::Settings;
-use crate::digest::Digest;
 use crate::setup::{DeviceArguments, ModelArguments, count};
 use crate::{CliError, interrupt, notice};
 use findings::Findings;
@@ -205,17 +204,9 @@ impl Material {
     }
 
     fn settings(&self, pairs: &[wordloom::train::pairs::SentencePair]) -> Result<Settings, CliError> {
-        let model = match self.model.folder()? {
-            Some(folder) => {
-                let digest =
-                    Digest::of_model(&folder).map_err(|error| crate::output::cannot_read(&folder, error))?;
-                digest.summary().hash
-            }
-            None => format!("the built-in one of version {}", env!("CARGO_PKG_VERSION")),
-        };
         let language = |code: &Option<String>| code.clone().unwrap_or_else(|| "not given".to_owned());
         let settings = [
-            ("the model", model),
+            ("the model", self.model.identity()?),
             ("the pairs", Corpus::digest(pairs)),
             ("--sentences", self.sentences.to_string()),
             ("--source-lang", language(&self.source_lang)),
