@@ -6,6 +6,9 @@ use super::rounded_bytes::RoundedBytes;
 /// Maximum rows side by side: two vectors of sums of the high and of the low bytes for each.
 pub const MOST_ROWS: usize = 6;
 
+/// Outputs of a line: a word of each is a vector.
+pub const LINE: usize = 16;
+
 /// Lines of weights, from the first output of y on.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other processors store no quads"))]
@@ -53,8 +56,7 @@ mod x86 {
         _mm512_sub_pd,
     };
 
-    use super::{Lines, MOST_ROWS, RoundedBytes};
-    use crate::cpu::quads::LINE;
+    use super::{LINE, Lines, MOST_ROWS, RoundedBytes};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn multiply(x: &RoundedBytes, first: usize, weight: Lines, y: &mut [&mut [f32]]) {

@@ -7,15 +7,14 @@ use std::cell::Cell;
 
 use super::amx::{TILE, TILE_WORDS};
 use super::parallel::Budget;
-use super::quad_sums::{self, Lines};
+use super::quad_sums::{self, LINE, Lines};
 use super::rounded_bytes::{RoundedBytes, SHIFT};
 use super::shared_product::{Factors, PANEL, SharedProduct};
 
-/// Outputs of a line: a word of each is a vector.
-pub const LINE: usize = TILE;
-
 /// Inputs of a word.
 const QUAD: usize = 4;
+
+const _: () = assert!(LINE == TILE, "the matrix unit reads lines as its tiles");
 
 /// A weight matrix `[outputs, inputs]` as `[outputs / 16, inputs / 4, 16]` words of four bytes, filled with zeros up to whole tiles of
 /// the matrix unit, and to an even number of lines.
