@@ -34,6 +34,17 @@ pub struct Inquiry {
     pub query: usize,
 }
 
+/// Where the numbers come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The model that translated.
+    Model,
+    /// The taps of a trace from a file.
+    Trace,
+    /// The model that translated is not there.
+    Nothing,
+}
+
 #[derive(Default)]
 pub struct Microscope {
     layer: usize,
@@ -61,16 +72,15 @@ impl Microscope {
         }
     }
 
-    /// Shows the choices and the steps. Returns the question whose answer is missing. `asks`: whether the model that translated
-    /// is there.
+    /// Shows the choices and the steps. Returns the question whose answer is missing.
     pub fn show(
         &mut self,
         ui: &mut Ui,
         (trace, sentence): (&Arc<Trace>, usize),
         kind: AttentionKind,
-        (asks, scrolls): (bool, bool),
+        (source, scrolls): (Source, bool),
     ) -> Option<Inquiry> {
-        if !asks {
+        if source == Source::Nothing {
             ui.label(
                 RichText::new(
                     "The numbers come from the model that translated: write something, or wait for it.",
@@ -93,13 +103,19 @@ impl Microscope {
             of.upgrade().is_some_and(|of| Arc::ptr_eq(&of, trace))
                 && (*at, *asked, *query) == (sentence, head, self.query)
         });
+        if source == Source::Trace && !same {
+            let found = Explanation::of_trace(trace, sentence, head, self.query);
+            self.answer = Some(found.map(Box::new).map_err(|error| error.to_string()));
+            self.subject = Some((Arc::downgrade(trace), sentence, head, self.query));
+            self.waiting = false;
+        }
         let area = ScrollArea::vertical().id_salt("microscope").auto_shrink(false);
         match (scrolls, &self.answer) {
             (_, None) => _ = ui.label(RichText::new("One moment …").weak()),
             (true, Some(answer)) => show_answer(ui, answer, self.waiting),
             (false, Some(answer)) => area.show(ui, |ui| show_answer(ui, answer, self.waiting)).inner,
         }
-        if same {
+        if same || source == Source::Trace {
             return None;
         }
         self.subject = Some((Arc::downgrade(trace), sentence, head, self.query));
@@ -162,6 +178,13 @@ fn show_answer(ui: &mut Ui, answer: &Result<Box<Explanation>, String>, old: bool
                 explanation.origin, sizes.d_model, sizes.heads, sizes.d_k, sizes.d_v, sizes.ffn_width
             );
             ui.label(RichText::new(line).weak());
+            if !explanation.missing.is_empty() {
+                let count = explanation.missing.len();
+                let line = format!(
+                    "The trace lacks {count} taps of this layer; their steps are left out. With --tap '*', wordloom attend keeps all."
+                );
+                ui.label(RichText::new(line).weak());
+            }
             for (number, step) in (1..).zip(&explanation.steps) {
                 let open = matches!(step.kind, StepKind::Softmax | StepKind::Logits);
                 CollapsingHeader::new(format!("{number}. {}", step.title))
@@ -191,7 +214,9 @@ fn said(Explanation { query, produces, keys, .. }: &Explanation, weights: &[f32]
 
 fn show_step(ui: &mut Ui, explanation: &Explanation, step: &Step) {
     ui.label(format!("{} ({})", step.why, step.section));
-    ui.label(RichText::new(&step.formula).monospace());
+    // the window's fonts have no ᵢ and ⱼ
+    let formula = step.formula.replace('ᵢ', "_i").replace('ⱼ', "_j");
+    ui.label(RichText::new(formula).monospace());
     match step.kind {
         StepKind::Logits => show_candidates(ui, explanation),
         _ => step.numbers.iter().for_each(|numbers| show_numbers(ui, explanation, step.kind, numbers)),

@@ -36,7 +36,7 @@ use crate::swapping::Swapping;
 use crate::switching::Switching;
 use canvas::Canvas;
 pub use microscope::Inquiry;
-use microscope::Microscope;
+use microscope::{Microscope, Source};
 use numbers::Numbers;
 use play::Play;
 pub use search::Question;
@@ -219,7 +219,12 @@ impl Viewer {
                 requests.search = self.search.show(ui, &shown, files);
             }
             Place::Microscope => {
-                let (sentence, how) = (self.sentence, (self.can_ask(), self.scrolls));
+                let source = match (self.shows_file(), self.can_ask()) {
+                    (true, _) => Source::Trace,
+                    (false, true) => Source::Model,
+                    (false, false) => Source::Nothing,
+                };
+                let (sentence, how) = (self.sentence, (source, self.scrolls));
                 requests.explain = self.microscope.show(ui, (&trace, sentence), self.kind, how);
             }
             Place::Numbers => {

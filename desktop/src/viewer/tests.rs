@@ -8,7 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use wordloom::Device;
 use wordloom::decode::{Fate, SearchTree, TreeNode};
-use wordloom::trace::{LayerAttention, TargetToken, Token, TracedSearch, TracedSentence};
+use wordloom::trace::{Anatomy, LayerAttention, TargetToken, Token, TracedSearch, TracedSentence, TracedTap};
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn trace(tokens: usize) -> Trace {
         attention: (0..4).map(layer).collect(),
         ..TracedSentence::default()
     };
-    Trace { model: "made up".into(), sentences: vec![sentence] }
+    Trace { model: "made up".into(), sentences: vec![sentence], anatomy: None }
 }
 
 struct Shown {
@@ -156,12 +156,27 @@ fn the_microscope_asks_once_for_what_is_chosen() {
 }
 
 #[test]
-fn a_trace_from_a_file_has_no_microscope() {
+fn the_microscope_looks_into_a_file_that_has_taps() {
     let mut harness = shown(trace(6));
     harness.get_by_label("Microscope").click();
     harness.run();
     assert!(harness.state().inquiries.is_empty());
-    assert!(harness.query_by_label_contains("The numbers come from the model").is_some());
+    assert!(harness.query_by_label_contains("wordloom attend TEXT --tap '*' -o FILE").is_some());
+
+    let mut tapped = trace(6);
+    // 8 heads, as the trace has
+    tapped.anatomy = Some(Anatomy::of(wordloom::Model::embedded().expect("is there").config()));
+    let values = tapped.sentences[0].attention[0].weights.clone();
+    tapped.sentences[0].taps =
+        vec![TracedTap { name: "decoder.0.cross.weights".into(), shape: vec![8, 6, 6], values }];
+    harness.state_mut().viewer.open("b.json".into(), Arc::new(tapped));
+    harness.run();
+    harness.get_by_label("Microscope").click();
+    harness.run();
+    assert!(harness.state().inquiries.is_empty());
+    assert!(harness.query_by_label_contains("The trace lacks").is_some());
+    assert!(harness.query_by_label_contains("75.0 % of the weight").is_some());
+    assert!(harness.query_by_label_contains("exp(s_i)").is_some());
 }
 
 #[test]
