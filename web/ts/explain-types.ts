@@ -25,6 +25,20 @@ export interface ExplainOptions extends CallOptions, SearchOptions {
   targetLanguage?: string;
 }
 
+/** An attention of a trace. */
+export interface TraceExplainOptions {
+  /** The token that attends: its number from 0, which is the row of the attention map. */
+  query: number;
+  /** Default `encoder`. */
+  kind?: AttentionKind;
+  /** The layer, from 0. Default: the last one that has taps. */
+  layer?: number;
+  /** The head, from 0. Default 0. */
+  head?: number;
+  /** The sentence, from 0. Default 0. */
+  sentence?: number;
+}
+
 export interface ExplainedToken {
   /** Position, from 0. */
   position: number;
@@ -94,4 +108,6 @@ export interface Explanation {
   steps: ExplainedStep[];
   /** Most probable next tokens, best first, after the decoder's last layer; else empty. */
   candidates: { id: number; piece: string; logit: number; probability: number }[];
+  /** Of a trace: the names of taps that it lacks, if there are some. */
+  missing?: string[];
 }

@@ -71,6 +71,15 @@ export interface WireExplain extends Omit<ExplainOptions, 'token' | 'layer' | 't
   layer: number | null;
 }
 
+/** An attention of a trace; `null` is the last layer that has taps. */
+export interface WireTraceExplain {
+  sentence: number;
+  kind: AttentionKind;
+  layer: number | null;
+  head: number;
+  query: number;
+}
+
 /** Every call of an engine, of a training, of a check, or of a document, with its input and output. */
 export interface Calls extends CheckCalls, DocumentCalls, TrainCalls {
   create: { input: WireCreate; output: EngineInfo };
@@ -91,6 +100,7 @@ export interface Calls extends CheckCalls, DocumentCalls, TrainCalls {
   traceMap: { input: { trace: number; which: Required<MapChoice> }; output: Weights };
   tracePaint: { input: { trace: number; which: Required<MapChoice> | Required<GridChoice>; view: MapView }; output: Pixels };
   traceStatistics: { input: { trace: number; kind: AttentionKind; sentence: number }; output: HeadStatistics[] };
+  traceExplain: { input: { trace: number; which: WireTraceExplain }; output: Explanation };
   traceFile: {
     input: { trace: number; format: TraceFormat; sentence: number };
     output: Uint8Array<ArrayBuffer>;

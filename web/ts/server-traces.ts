@@ -1,5 +1,6 @@
 /** The traces of an engine, by number, and their methods. If a GPU translates, it holds their weights. */
 import { aborted, WordloomError } from './errors.js';
+import { explained } from './explain.js';
 import { npz } from './npz.js';
 import { pause } from './pause.js';
 import type { Calls } from './protocol.js';
@@ -74,6 +75,10 @@ export class Traces {
     }
     statistics.set(key, all);
     return all;
+  }
+
+  async explain({ trace, which }: Calls['traceExplain']['input']): Promise<Calls['traceExplain']['output']> {
+    return explained(await this.#get(trace).trace.explain(which));
   }
 
   async file(

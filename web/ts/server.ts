@@ -37,6 +37,7 @@ const IMMEDIATE: ReadonlySet<Method> = new Set<Method>([
   'traceMap',
   'tracePaint',
   'traceStatistics',
+  'traceExplain',
   'traceFile',
   'closeTrace',
   'colours',
@@ -121,6 +122,8 @@ export class Server {
         return this.#traces.paint(call.input, signal);
       case 'traceStatistics':
         return this.#traces.statistics(call.input, signal);
+      case 'traceExplain':
+        return this.#traces.explain(call.input);
       case 'traceFile':
         return this.#traces.file(call.input, signal);
       case 'closeTrace':

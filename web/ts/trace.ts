@@ -1,6 +1,7 @@
 /** A trace on the caller's side. It has the tokens; the weights stay in the engine until a call requests them. */
 import type { Client } from './client.js';
 import { WordloomError } from './errors.js';
+import type { Explanation, TraceExplainOptions } from './explain-types.js';
 import type { Channel } from './protocol.js';
 import type {
   ColourMap,
@@ -56,6 +57,15 @@ export class Trace {
   ): Promise<HeadStatistics[]> {
     const { kind, sentence = 0 } = choice;
     return this.#client.call('traceStatistics', { trace: this.#id, kind, sentence }, signal);
+  }
+
+  /**
+   * Every number of one attention, as `translator.explain` has them, for a trace with taps: no model runs. Steps without taps are
+   * left out; `missing` of the result has the names of these taps.
+   */
+  explain(options: TraceExplainOptions, { signal }: CallOptions = {}): Promise<Explanation> {
+    const { query, kind = 'encoder', layer = null, head = 0, sentence = 0 } = options;
+    return this.#client.call('traceExplain', { trace: this.#id, which: { sentence, kind, layer, head, query } }, signal);
   }
 
   /** The bytes of a file. `sentence` is for `npz`. */

@@ -1,7 +1,7 @@
 /** The output of `wasm-bindgen`, with types that its own declarations lack. */
 import type { PassOver } from './check-types.js';
 import type { Explanation } from './explain-types.js';
-import type { WireExplain, WireSearchTree } from './protocol.js';
+import type { WireExplain, WireSearchTree, WireTraceExplain } from './protocol.js';
 import type { HeadName, SearchTree } from './search-types.js';
 import type {
   ColourMap,
@@ -119,6 +119,7 @@ export class Trace {
     view: Required<MapView>,
   ): Promise<{ width: number; height: number; rgba: Uint8Array<ArrayBuffer> }>;
   statistics(which: Required<MapChoice>): Promise<HeadStatistics>;
+  explain(input: WireTraceExplain): Promise<EngineExplanation>;
   json(): Promise<Uint8Array<ArrayBuffer>>;
   safetensors(): Promise<Uint8Array<ArrayBuffer>>;
   free(): void;

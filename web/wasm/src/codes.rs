@@ -1,6 +1,7 @@
 //! Stable names of the errors that a page's user meets, with their values: for texts in another language. Messages are prose, and
 //! may change.
 
+use wordloom::explain::ExplainError;
 use wordloom::transformer::{ForwardError, GenerateError};
 use wordloom::{GpuError, ModelError, TextError};
 
@@ -69,6 +70,13 @@ pub fn of_forward(error: &ForwardError) -> Option<Code> {
         ForwardError::TooLong { length, limit, .. } => {
             code("too-long", [("length", length), ("limit", limit)])
         }
+        _ => None,
+    }
+}
+
+pub fn of_explain(error: &ExplainError) -> Option<Code> {
+    match error {
+        ExplainError::NoTaps { head } => code("no-taps", [("head", head)]),
         _ => None,
     }
 }

@@ -3,10 +3,11 @@
 use js_sys::{Array, Float32Array, Reflect};
 use wasm_bindgen::prelude::*;
 use wordloom::explain::{ExplainError, ExplainRequest, Explanation};
-use wordloom::trace::{AttentionKind, HeadName};
+use wordloom::trace::{AttentionKind, HeadName, Trace};
 use wordloom::transformer::Cancel;
 use wordloom::{TranslateOptions, Translator};
 
+use crate::codes;
 use crate::failure::Failure;
 use crate::options::{object, take, translation_options};
 use crate::results::to_js;
@@ -63,6 +64,34 @@ impl Input {
     }
 }
 
+/// The attention to explain by the taps of a trace.
+pub struct TraceInput {
+    sentence: usize,
+    kind: AttentionKind,
+    /// The last with taps if `None`.
+    layer: Option<usize>,
+    head: usize,
+    /// Row of the attention map.
+    query: usize,
+}
+
+impl TraceInput {
+    pub fn new(input: &JsValue) -> Result<Self, Failure> {
+        let mut input = object(input)?;
+        let mut number = |name: &str| take(&mut input, name, "a number, counted from 0");
+        let (sentence, head, query) = (number("sentence")?, number("head")?, number("query")?);
+        let layer = take(&mut input, "layer", "a number, counted from 0")?;
+        let kind = take(&mut input, "kind", "\"encoder\", \"decoder\" or \"cross\"")?;
+        Ok(Self { sentence, kind, layer, head, query })
+    }
+
+    pub fn explain(&self, trace: &Trace) -> Result<JsValue, Failure> {
+        let &Self { sentence, kind, layer, head, query } = self;
+        let layer = layer.or_else(|| Explanation::last_layer(trace, kind)).unwrap_or_default();
+        with_arrays(Explanation::of_trace(trace, sentence, HeadName { kind, layer, head }, query)?)
+    }
+}
+
 /// The explanation with typed arrays for its numbers: JSON has no infinity.
 fn with_arrays(mut explanation: Explanation) -> Result<JsValue, Failure> {
     let all = explanation.steps.iter_mut().flat_map(|step| &mut step.numbers);
@@ -87,7 +116,10 @@ impl From<ExplainError> for Failure {
             error @ (ExplainError::NoAttention { .. } | ExplainError::Sparse { .. }) => {
                 Self::unsupported(error.to_string())
             }
-            error => Self::input(error.to_string()),
+            error => {
+                let code = codes::of_explain(&error);
+                Self::of("input", error.to_string(), code)
+            }
         }
     }
 }

@@ -50,9 +50,9 @@ export function AttentionPanel() {
               value={kindOnShow.value?.kind ?? kind.value}
               set={(value) => (kind.value = value)}
             />
-            <Choice label={t('View')} name="look" options={looks(file !== null)} value={lookOnShow(file !== null)} set={(value) => (look.value = value)} />
+            <Choice label={t('View')} name="look" options={LOOKS} value={look.value} set={(value) => (look.value = value)} />
           </div>
-          <div class={isWide(lookOnShow(file !== null)) ? 'attention attention--wide' : 'attention'}>
+          <div class={isWide(look.value) ? 'attention attention--wide' : 'attention'}>
             <div class="attention__map">
               <View />
             </div>
@@ -70,20 +70,11 @@ export function AttentionPanel() {
 
 const isWide = (how: Look): boolean => how === 'numbers' || how === 'microscope';
 
-/** A trace from a file has maps, but no model for the microscope. */
-function looks(ofFile: boolean): typeof LOOKS {
-  return ofFile ? LOOKS.filter(({ value }) => value !== 'microscope') : LOOKS;
-}
-
-function lookOnShow(ofFile: boolean): Look {
-  return ofFile && look.value === 'microscope' ? 'map' : look.value;
-}
-
 function View() {
   const now = shown.value;
   const one = map.value;
   if (now === null) return null;
-  const how = lookOnShow(opened.value !== null);
+  const how = look.value;
   switch (how) {
     case 'heads':
       return (
@@ -115,7 +106,7 @@ function Side() {
   const of = kindOnShow.value;
   const model = opened.value === null ? running.value?.info.model : undefined;
   const pick = pickOnShow.value;
-  const how = lookOnShow(opened.value !== null);
+  const how = look.value;
   if (how === 'positions') {
     return (
       <>

@@ -13,7 +13,6 @@ import type { Cell } from './choice.ts';
 import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
-import { opened } from './traces.ts';
 import type { MapOnShow } from './traces.ts';
 import { useNearCells } from './use-near-cells.ts';
 import { usePainting } from './use-painting.ts';
@@ -219,9 +218,9 @@ function under(event: MouseEvent, { cell: side, rows, columns }: Grid): Cell | n
   return now?.row === row && now.column === column ? now : { row, column };
 }
 
-/** Shows every number behind the last row under the pointer; a trace from a file has no model for it. */
+/** Shows every number behind the last row under the pointer. */
 function openMicroscope(): void {
-  if (opened.peek() === null) look.value = 'microscope';
+  look.value = 'microscope';
 }
 
 /** null: another key. */

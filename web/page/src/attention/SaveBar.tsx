@@ -13,7 +13,7 @@ import { toPng, toSvg } from './scene.ts';
 import type { Scene } from './scene.ts';
 import { headsScene, linesScene, mapScene } from './scenes.ts';
 import { mapTable, numbersTable, positionsTable } from './tables.ts';
-import { kindOnShow, map, openFile, opened, renew } from './traces.ts';
+import { kindOnShow, map, openFile, opened, renew, withTaps } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { t, told } from '../texts/texts.ts';
 
@@ -179,7 +179,14 @@ async function npzOf(shown: Shown): Promise<Blob> {
 }
 
 function traceOf(format: 'json' | 'safetensors') {
-  return async (shown: Shown): Promise<Blob> => new Blob([await shown.trace.file(format)]);
+  return async (shown: Shown): Promise<Blob> => {
+    const tapped = look.peek() === 'microscope' ? await withTaps() : null;
+    try {
+      return new Blob([await (tapped ?? shown.trace).file(format)]);
+    } finally {
+      tapped?.close();
+    }
+  };
 }
 
 function nameOf(): string {

@@ -207,6 +207,20 @@ export function renew(error: unknown, of: Shown): boolean {
   return true;
 }
 
+/** Traces the selected sentence with all taps, for a file that opens in the microscope. `null` for an opened file: it has its own. */
+export async function withTaps(): Promise<Trace | null> {
+  const now = selected.peek();
+  const engine = running.peek();
+  if (opened.peek() !== null || now === null || engine === null) return null;
+  return engine.translator.trace({
+    sentences: [{ sentence: now.source, hypothesis: now.rank }],
+    model: modelName(engine.choice),
+    taps: ['*'],
+    alternatives: 8, // as many as the microscope shows, with their spellings
+    ...languageOptions(direction.peek()),
+  });
+}
+
 /** Shows a trace file instead of the translation, without the model. */
 export async function openFile(file: File): Promise<void> {
   try {

@@ -7,7 +7,7 @@ import { labelOf, queriesOf } from '../attention/labels.ts';
 import { kindOnShow } from '../attention/traces.ts';
 import type { Shown } from '../attention/traces.ts';
 import { t, told, tx } from '../texts/texts.ts';
-import { explanation, followMicroscope, headOnShow, old, queryOnShow } from './explained.ts';
+import { explanation, failure, followMicroscope, headOnShow, old, queryOnShow } from './explained.ts';
 import { largest, shareOf } from './numbers.ts';
 import { Step } from './Step.tsx';
 
@@ -37,11 +37,20 @@ export function Microscope({ shown }: { shown: Shown }) {
         />
       </div>
       <Tokens shown={shown} kind={head.kind} />
-      {now === null ? (
+      {failure.value !== null ? (
+        <p role="alert">{failure.value}</p>
+      ) : now === null ? (
         <p class="quiet">{t('One moment …')}</p>
       ) : (
         <div class={old.value ? 'scope__numbers is-old' : 'scope__numbers'} aria-busy={old.value} data-testid="microscope">
           <Said explanation={now} />
+          {now.missing !== undefined && (
+            <p class="quiet">
+              {t("The trace lacks {count} taps of this layer; their steps are left out. With --tap '*', wordloom attend keeps all.", {
+                count: now.missing.length,
+              })}
+            </p>
+          )}
           <Kinds kind={now.head.kind} />
           <Steps explanation={now} />
         </div>

@@ -5,7 +5,7 @@ import type { ExplainedToken, Explanation, Hypothesis, TracedSentence, TracedTok
 import { look, row } from '../attention/choice.ts';
 import { labelOf, queriesOf } from '../attention/labels.ts';
 import { kindOnShow, opened, pickOnShow, shown } from '../attention/traces.ts';
-import { explainWork, isAbort } from '../engine/explain.ts';
+import { explainWork, isAbort, messageOf } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import { interventions } from '../interventions.ts';
 import { dismissAll, notify } from '../notices.ts';
@@ -17,6 +17,8 @@ import { selected } from '../translation/selection.ts';
 export const explanation = signal<Explanation | null>(null);
 /** Whether `explanation` is of an older choice. */
 export const old = signal(false);
+/** Why an opened trace cannot be explained: it has no taps of the chosen layer, for example. */
+export const failure = signal<string | null>(null);
 const again = signal(0);
 
 /** The chosen head. The microscope looks at one head, so a mean becomes the last layer, or the first head. */
@@ -51,12 +53,35 @@ const hypothesisOnShow = computed<{ hypothesis: Hypothesis; rank: number } | nul
 /** Follows every choice. */
 export function followMicroscope(): void {
   effect(() => {
+    const file = opened.value;
+    const head = headOnShow.value;
+    const query = queryOnShow.value;
+    failure.value = null;
+    if (!showAttention.value || look.value !== 'microscope' || file === null || head === null) return undefined;
+    old.value = true;
+    const { index, sentence } = shown.peek()!;
+    const controller = new AbortController();
+    file.trace.explain({ ...head, query, sentence: index }, { signal: controller.signal }).then(
+      (found) => {
+        if (!controller.signal.aborted) show(named(found, sentence));
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted || isAbort(error)) return;
+        batch(() => {
+          explanation.value = null;
+          failure.value = messageOf(error);
+        });
+      },
+    );
+    return () => controller.abort();
+  });
+  effect(() => {
     void again.value;
     void interventions.value;
     const engine = running.value;
     const head = headOnShow.value;
     const query = queryOnShow.value;
-    if (!showAttention.value || look.value !== 'microscope' || engine === null || head === null) return undefined;
+    if (!showAttention.value || look.value !== 'microscope' || engine === null || head === null || opened.value !== null) return undefined;
     old.value = true;
     if (hypothesisOnShow.value === null) return undefined;
     const { source, rank } = selected.peek()!;
@@ -66,11 +91,7 @@ export function followMicroscope(): void {
     engine.translator.explain({ sentence: source, hypothesis: rank }, options).then(
       (found) => {
         if (controller.signal.aborted) return;
-        batch(() => {
-          explanation.value = named(found, sentence);
-          old.value = false;
-          dismissAll('microscope');
-        });
+        show(named(found, sentence));
       },
       (error: unknown) => {
         if (controller.signal.aborted || isAbort(error)) return;
@@ -88,6 +109,14 @@ export function followMicroscope(): void {
       },
     );
     return () => controller.abort();
+  });
+}
+
+function show(found: Explanation): void {
+  batch(() => {
+    explanation.value = found;
+    old.value = false;
+    dismissAll('microscope');
   });
 }
 

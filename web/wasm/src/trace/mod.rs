@@ -64,6 +64,11 @@ impl Trace {
         self.answer(async move |trace| to_js(&numbers::of_head(&trace, Which::new(&which)?).await?))
     }
 
+    /// Every number of one attention, by the taps of the trace; see [`crate::explain`].
+    pub fn explain(&self, input: JsValue) -> Promise {
+        self.answer(async move |trace| crate::explain::TraceInput::new(&input)?.explain(trace.trace()))
+    }
+
     /// The trace as a JSON file.
     pub fn json(&self) -> Promise {
         self.answer(
