@@ -208,6 +208,8 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         memory: (arguments.memory as u64).saturating_mul(1 << 20),
         depth: arguments.statistics,
         taps: arguments.tap.clone(),
+        // as many as an explanation has, for their spellings
+        alternatives: if arguments.tap.is_empty() { TraceOptions::default().alternatives } else { 8 },
         // pictures do not show it
         search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
