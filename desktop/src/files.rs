@@ -311,7 +311,11 @@ mod tests {
             prompt: 1,
             ..TracedSentence::default()
         };
-        let trace = Arc::new(Trace { model: "made up".into(), sentences: vec![sentence.clone(), sentence] });
+        let trace = Arc::new(Trace {
+            model: "made up".into(),
+            sentences: vec![sentence.clone(), sentence],
+            anatomy: None,
+        });
         let node = TreeNode {
             parent: None,
             step: 1,
