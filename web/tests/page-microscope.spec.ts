@@ -164,6 +164,28 @@ test('markup in a sentence stays text', async ({ page, wordloom }) => {
   expect(await scopeOf(page).locator('img, [onclick]').count()).toBe(0);
 });
 
+test('a sentence from right to left keeps the order of its tokens', async ({ page, wordloom }) => {
+  await openMicroscope(page, wordloom, 'שלום Anna, איך היה הקולנוע בברלין?');
+  await choose(page, 'Kind', 'Encoder');
+  await page.getByRole('button', { name: 'Open all steps' }).click();
+  const tokens = scopeOf(page).locator('.scope__token');
+  const places = await tokens.evaluateAll((all) =>
+    all.map((label) => label.getBoundingClientRect()).map(({ left, top }) => ({ left, line: Math.round(top) })),
+  );
+  expect(places.length).toBeGreaterThan(8);
+  // the model reads letters in the order of the text, so in each line the next token stands to the right
+  for (const [index, place] of places.entries()) {
+    const next = places[index + 1];
+    if (next?.line === place.line) expect(next.left).toBeGreaterThan(place.left);
+  }
+  const { scroll, width } = await page.evaluate(() => ({
+    scroll: document.documentElement.scrollWidth,
+    width: document.documentElement.clientWidth,
+  }));
+  expect(scroll).toBe(width);
+  await wordloom.screenshot('microscope-right-to-left');
+});
+
 test('the numbers follow the text, muted heads and switched parts', async ({ page, wordloom }) => {
   await openMicroscope(page, wordloom, TIRED);
   await choose(page, 'Kind', 'Encoder');

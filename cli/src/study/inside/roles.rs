@@ -36,6 +36,9 @@ struct HeadShares {
     rare: Vec<f64>,
     /// Mass on tokens without text.
     separator: Vec<f64>,
+    /// Which sentences these are: too short ones are left out.
+    #[serde(default)]
+    sentences: Vec<usize>,
 }
 
 /// How often heads find the other word of a relation.
@@ -52,6 +55,9 @@ struct Relation {
     offset_is_right: Vec<f64>,
     /// Of every head on all pairs.
     all: Vec<f64>,
+    /// A pair of the other half on which the chosen head is right, and one on which it is not, if there are such.
+    #[serde(default)]
+    examples: Vec<String>,
 }
 
 /// Loss of each sentence without all heads of a decoder layer.
@@ -92,7 +98,7 @@ fn largest(row: &[f32], keys: impl Iterator<Item = usize>) -> Option<usize> {
 
 fn shares(subject: &Subject) -> Vec<HeadShares> {
     let mut all: Vec<HeadShares> = Vec::new();
-    for sentence in subject.sentences() {
+    for (index, sentence) in subject.sentences().iter().enumerate() {
         let mut place = 0;
         for layer in sentence.traced.layers(AttentionKind::Encoder) {
             for head in 0..layer.heads {
@@ -103,10 +109,11 @@ fn shares(subject: &Subject) -> Vec<HeadShares> {
                         offsets: Default::default(),
                         rare: Vec::new(),
                         separator: Vec::new(),
+                        sentences: Vec::new(),
                     };
                     all.push(none);
                 }
-                all[place].add(&sentence.traced, layer.head(head));
+                all[place].add(index, &sentence.traced, layer.head(head));
                 place += 1;
             }
         }
@@ -115,7 +122,7 @@ fn shares(subject: &Subject) -> Vec<HeadShares> {
 }
 
 impl HeadShares {
-    fn add(&mut self, sentence: &TracedSentence, map: Map<'_>) {
+    fn add(&mut self, index: usize, sentence: &TracedSentence, map: Map<'_>) {
         let tokens = sentence.key_tokens(AttentionKind::Encoder);
         let words: Vec<usize> = (0..tokens.len()).filter(|&key| !tokens[key].special).collect();
         if words.len() < 3 {
@@ -141,11 +148,13 @@ impl HeadShares {
         self.offsets.iter_mut().zip(at).for_each(|(all, share)| all.push(share / count));
         self.rare.push(rare / count);
         self.separator.push(separator / count);
+        self.sentences.push(index);
     }
 }
 
 /// One pair of a relation: where each head looks, and where it should.
 struct Question {
+    text: String,
     from: usize,
     to: usize,
     /// The word that each head looks at most, by layer and head.
@@ -168,13 +177,25 @@ fn relations(subject: &Subject) -> Result<Vec<Relation>, CliError> {
             for (direction, [from, to]) in [[*dependent, *head], [*head, *dependent]].into_iter().enumerate()
             {
                 let looks = maps.iter().map(|(_, map)| map.row(from).transpose().argmax().0).collect();
-                questions[2 * relation + direction].push(Question { from, to, looks });
+                let text = parsed.text.clone();
+                questions[2 * relation + direction].push(Question { text, from, to, looks });
             }
         }
     }
     let named =
         RELATIONS.iter().flat_map(|(_, name)| [format!("{name} → its head"), format!("head → its {name}")]);
     Ok(named.zip(&questions).map(|(name, questions)| relation(name, questions, &names)).collect())
+}
+
+impl Question {
+    /// Where a head looks, in words.
+    fn answer(&self, head: usize) -> String {
+        let words: Vec<&str> = self.text.trim_end_matches('.').split(' ').collect();
+        let word = |index: usize| words.get(index).copied().unwrap_or_default();
+        let (from, to, looks) = (word(self.from), word(self.to), self.looks[head]);
+        let not = if looks == self.to { String::new() } else { format!(", not at “{to}”") };
+        format!("in “{}” it looks from “{from}” at “{}”{not}", self.text, word(looks))
+    }
 }
 
 /// The maps of the encoder's heads over words, by layer and head.
@@ -218,20 +239,39 @@ fn relation(name: String, questions: &[Question], names: &[[usize; 2]]) -> Relat
         head_is_right: asked.iter().map(|(_, one)| right(one, best)).collect(),
         offset_is_right: asked.iter().map(|(_, one)| f64::from(u8::from(distance(one) == offset))).collect(),
         all: all.collect(),
+        examples: [1.0, 0.0]
+            .into_iter()
+            .filter_map(|wanted| asked.iter().find(|(_, one)| right(one, best) == wanted))
+            .map(|(_, one)| one.answer(best))
+            .collect(),
     }
 }
 
-/// The head with the largest mean on every second sentence, and its values on the others.
-fn best_of(heads: &[HeadShares], value: impl Fn(&HeadShares) -> &[f64]) -> (String, Vec<f64>) {
+/// A head that was chosen by every second sentence.
+#[derive(Default)]
+struct Best {
+    name: String,
+    /// Its values on the other sentences.
+    values: Vec<f64>,
+    /// The one of these with the largest value.
+    example: Option<usize>,
+}
+
+/// The head with the largest mean on every second sentence.
+fn best_of(heads: &[HeadShares], value: impl Fn(&HeadShares) -> &[f64]) -> Best {
     let half =
         |values: &[f64], first: usize| values.iter().skip(first).step_by(2).copied().collect::<Vec<f64>>();
     let chosen = heads.iter().max_by(|a, b| {
         let [a, b] = [a, b].map(|head| half(value(head), 0).iter().sum::<f64>());
         a.total_cmp(&b)
     });
-    match chosen {
-        Some(head) => (format!("encoder.{}.{}", head.layer, head.head), half(value(head), 1)),
-        None => (String::new(), Vec::new()),
+    let Some(head) = chosen else { return Best::default() };
+    let values = half(value(head), 1);
+    let most = (0..values.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]));
+    Best {
+        name: format!("encoder.{}.{}", head.layer, head.head),
+        example: most.and_then(|place| head.sentences.get(2 * place + 1).copied()),
+        values,
     }
 }
 
@@ -295,7 +335,7 @@ fn findings(
                 .to_owned(),
             "Layers of the decoder: the loss of the reference translations without all heads of one attention.".to_owned(),
         ],
-        claims: claims(heads, relations, layers),
+        claims: claims(heads, relations, layers, subject),
         figures: figures(heads, relations, layers),
         facts: Vec::new(),
         against: vec![
@@ -308,21 +348,32 @@ fn findings(
     }
 }
 
-fn claims(heads: &[HeadShares], relations: &[Relation], layers: &[LayerCost]) -> Vec<Claim> {
-    let existence = |claim: &str, source, name: &str, (head, values): (String, Vec<f64>), least: f64| Claim {
-        claim: claim.to_owned(),
-        source,
-        prediction: format!("above {least} for the best head (95 % interval over sentences)"),
-        measured: Measured::new(format!("{name}, {head}"), &values, "sentences").into_iter().collect(),
-        verdict: Verdict::of(
-            Direction::Higher,
-            Summary::of(&values.iter().map(|value| value - least).collect::<Vec<_>>()),
-            0.0,
-        ),
-        note: String::new(),
+fn claims(
+    heads: &[HeadShares],
+    relations: &[Relation],
+    layers: &[LayerCost],
+    subject: &Subject,
+) -> Vec<Claim> {
+    let example = |index: usize| {
+        let sentence = subject.sentences().get(index);
+        sentence.map(|sentence| format!("most of all in “{}”", sentence.traced.source))
     };
+    let existence =
+        |claim: &str, source, name: &str, Best { name: head, values, example: most }, least: f64| Claim {
+            claim: claim.to_owned(),
+            source,
+            prediction: format!("above {least} for the best head (95 % interval over sentences)"),
+            measured: Measured::new(format!("{name}, {head}"), &values, "sentences").into_iter().collect(),
+            verdict: Verdict::of(
+                Direction::Higher,
+                Summary::of(&values.iter().map(|value| value - least).collect::<Vec<_>>()),
+                0.0,
+            ),
+            note: most.and_then(example).unwrap_or_default(),
+        };
     let positional = (0..3).map(|slot| best_of(heads, |head| &head.offsets[slot]));
-    let positional = positional.max_by(|a, b| a.1.iter().sum::<f64>().total_cmp(&b.1.iter().sum()));
+    let positional =
+        positional.max_by(|a, b| a.values.iter().sum::<f64>().total_cmp(&b.values.iter().sum::<f64>()));
     let mut claims = vec![
         existence(
             "There are positional heads: they look at a neighbour in nearly all cases.",
@@ -346,46 +397,48 @@ fn claims(heads: &[HeadShares], relations: &[Relation], layers: &[LayerCost]) ->
             HALF,
         ),
     ];
-    for relation in relations {
-        let leads: Vec<f64> = relation
-            .head_is_right
-            .iter()
-            .zip(&relation.offset_is_right)
-            .map(|(head, offset)| head - offset)
-            .collect();
-        let beyond: Vec<f64> = leads.iter().map(|lead| lead - LEAD).collect();
-        let has_room = Summary::of(&relation.offset_is_right).is_some_and(|all| all.mean < NO_ROOM);
-        let [layer, head] = relation.best;
-        claims.push(Claim {
-            claim: format!("A head finds {}.", relation.name),
-            source: "Voita et al., section 5.2; Clark et al., section 4.2",
-            prediction: format!(
-                "right more often than the best fixed offset by more than {LEAD} (95 % interval)"
-            ),
-            measured: [
-                Measured::new(format!("encoder.{layer}.{head} is right"), &relation.head_is_right, "pairs"),
-                Measured::new(
-                    format!("offset {:+} is right", relation.offset),
-                    &relation.offset_is_right,
-                    "pairs",
-                ),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            verdict: match has_room {
-                true => Verdict::of(Direction::Higher, Summary::of(&beyond), 0.0),
-                false => Verdict::NotDecidable,
-            },
-            note: if has_room {
-                String::new()
-            } else {
-                "the offset is nearly always right in this set".into()
-            },
-        });
-    }
+    claims.extend(relations.iter().map(syntactic));
     claims.extend(of_layers(layers));
     claims
+}
+
+/// Whether a head finds a relation.
+fn syntactic(relation: &Relation) -> Claim {
+    let leads: Vec<f64> = relation
+        .head_is_right
+        .iter()
+        .zip(&relation.offset_is_right)
+        .map(|(head, offset)| head - offset)
+        .collect();
+    let beyond: Vec<f64> = leads.iter().map(|lead| lead - LEAD).collect();
+    let has_room = Summary::of(&relation.offset_is_right).is_some_and(|all| all.mean < NO_ROOM);
+    let [layer, head] = relation.best;
+    Claim {
+        claim: format!("A head finds {}.", relation.name),
+        source: "Voita et al., section 5.2; Clark et al., section 4.2",
+        prediction: format!(
+            "right more often than the best fixed offset by more than {LEAD} (95 % interval)"
+        ),
+        measured: [
+            Measured::new(format!("encoder.{layer}.{head} is right"), &relation.head_is_right, "pairs"),
+            Measured::new(
+                format!("offset {:+} is right", relation.offset),
+                &relation.offset_is_right,
+                "pairs",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        verdict: match has_room {
+            true => Verdict::of(Direction::Higher, Summary::of(&beyond), 0.0),
+            false => Verdict::NotDecidable,
+        },
+        note: {
+            let reason = (!has_room).then(|| "the offset is nearly always right in this set".to_owned());
+            reason.into_iter().chain(relation.examples.iter().cloned()).collect::<Vec<_>>().join("; ")
+        },
+    }
 }
 
 /// The first and the last layer against those between.
