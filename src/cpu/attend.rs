@@ -121,9 +121,8 @@ pub struct Attend<'a> {
     /// `[heads * d_head]`
     pub queries: &'a [f32],
     pub scale: f32,
-    /// Position of the query, if scores have a bias by distance; its table as in
-    /// [`AttentionScores`](super::AttentionScores).
-    pub bias: Option<(&'a [f32], usize)>,
+    /// Bias of any head.
+    pub bias: Option<DistanceBias<'a>>,
     /// Columns of all heads.
     pub keys: Columns<'a>,
     pub values: Columns<'a>,
@@ -157,12 +156,11 @@ impl Attend<'_> {
                 *of_head = &row[columns.clone()];
             }
             let [products] = inner_products(simd, [&self.queries[columns]], of_head);
+            let bias = self.bias.map(|bias| DistanceBias { head, ..bias });
             let scores = &mut self.weights[head * count + first..][..KEYS];
             for ((score, product), key) in scores.iter_mut().zip(products).zip(keys) {
                 *score = product * self.scale;
-                if let Some((table, position)) = self.bias
-                    && let Some(bias) = DistanceBias::new(Some(table), self.heads, head, position)
-                {
+                if let Some(bias) = bias {
                     *score += bias.of(key.position);
                 }
             }

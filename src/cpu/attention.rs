@@ -68,7 +68,7 @@ fn attend_row(scores: &AttentionScores, values: Columns, row: usize, context: &m
     let &AttentionShape { heads, d_head, scale, .. } = shape;
     with_scratch(|Scratch { keys: visible, weights, .. }| {
         visible.extend(visible_keys(shape, key_mask, row));
-        let bias = distance_bias.map(|table| (table, row % shape.queries));
+        let bias = DistanceBias::new(*distance_bias, heads, 0, row % shape.queries);
         let queries = queries.row(row, heads * d_head);
         Attend { heads, queries, scale, bias, keys: *keys, values, visible, weights, context }.run();
     });

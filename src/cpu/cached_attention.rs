@@ -1,7 +1,7 @@
 //! Attention of one query per row over a key–value cache, in the order of an index table
 
 use super::Columns;
-use super::attend::{Attend, Key, Scratch, with_scratch};
+use super::attend::{Attend, DistanceBias, Key, Scratch, with_scratch};
 use super::parallel::for_each_row;
 use crate::shape::CachedAttentionShape;
 
@@ -41,7 +41,7 @@ pub fn cached_attention(
         with_scratch(|Scratch { keys: visible, weights, .. }| {
             let slots = slots[row * capacity..][..count].iter().enumerate();
             visible.extend(slots.map(|(position, &slot)| Key { row: slot as usize, position }));
-            let bias = distance_bias.map(|table| (table, count.saturating_sub(1)));
+            let bias = DistanceBias::new(distance_bias, heads, 0, count.saturating_sub(1));
             let queries = queries.row(row, heads * d_head);
             Attend { heads, queries, scale, bias, keys, values, visible, weights, context }.run();
         });

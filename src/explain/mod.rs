@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use error::ExplainError;
 pub use kind::StepKind;
 pub use number::short_number;
-pub use steps::{Numbers, Step};
+pub use steps::{CANDIDATES, Numbers, Step};
 
 use crate::model::config::{ModelConfig, StackConfig};
 use crate::model::{AttentionKind, HeadName};

@@ -12,8 +12,8 @@ use crate::model::config::NormKind;
 use crate::trace::Anatomy;
 use crate::transformer::Tensor;
 
-/// Number of candidates.
-const CANDIDATES: usize = 8;
+/// Most probable tokens of an explanation.
+pub const CANDIDATES: usize = 8;
 
 /// Numbers of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]

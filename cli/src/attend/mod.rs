@@ -13,6 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use wordloom::Translator;
+use wordloom::explain::CANDIDATES;
 use wordloom::trace::{AttentionKind, HeadName, MAX_FILE_BYTES, Trace, TraceOptions};
 use wordloom::translate::resolve_languages;
 
@@ -209,7 +210,11 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
         depth: arguments.statistics,
         taps: arguments.tap.clone(),
         // as many as an explanation has, for their spellings
-        alternatives: if arguments.tap.is_empty() { TraceOptions::default().alternatives } else { 8 },
+        alternatives: if arguments.tap.is_empty() {
+            TraceOptions::default().alternatives
+        } else {
+            CANDIDATES
+        },
         // pictures do not show it
         search: arguments.json || matches!(format, Some(Format::Html | Format::Json | Format::Safetensors)),
         ..TraceOptions::default()
