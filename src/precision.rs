@@ -2,8 +2,8 @@
 //!
 //! Only matrices of linear layers and embedding tables have a choice: they are nearly all bytes of a model and of a decoding
 //! step. Vectors and position tables stay f32. Arithmetic is f32: a stored number is widened before it is multiplied. Two
-//! exceptions: a training in [`Products::Bf16`], and on the CPU, matrices in [`WeightPrecision::Q8`] are multiplied in integers, and inputs are rounded to 15 bits
-//! and a sign (see [`linear`](crate::cpu::linear())).
+//! exceptions: a training in [`Products::Bf16`], and on the CPU, matrices in [`WeightPrecision::Q8`] are multiplied in integers, and inputs
+//! are rounded as [`InputRounding`] says (see [`linear`](crate::cpu::linear())).
 
 use std::fmt;
 use std::str::FromStr;
@@ -82,6 +82,17 @@ impl fmt::Display for WeightPrecision {
     }
 }
 
+/// Rounding of the inputs of products with [`WeightPrecision::Q8`] weights on the CPU, to whole numbers times a scale for each row.
+/// Weights that come with factors of their inputs, as Firefox's do, keep to these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum InputRounding {
+    /// 15 bits and a sign; fewer for rows of more than 2,064 inputs, so that 32 bits hold a fourth of their sum.
+    #[default]
+    SixteenBits,
+    /// -127 … 127: half the work on processors that multiply bytes.
+    EightBits,
+}
+
 /// How a training multiplies matrices. Weights, moments and sums are f32 either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Products {
@@ -101,6 +112,8 @@ pub enum PrecisionChoice {
     Auto,
     /// A fixed precision.
     Is(WeightPrecision),
+    /// [`WeightPrecision::Q8`] with [`InputRounding::EightBits`], on the CPU: the fastest there, and the least exact.
+    W8A8,
 }
 
 impl PrecisionChoice {
@@ -119,8 +132,27 @@ impl PrecisionChoice {
     pub fn resolve(self, stored: WeightPrecision, gains: bool) -> WeightPrecision {
         match self {
             Self::Is(precision) => precision,
+            Self::W8A8 => WeightPrecision::Q8,
             Self::Auto if gains => stored,
             Self::Auto => WeightPrecision::F32,
+        }
+    }
+
+    /// The rounding of inputs.
+    pub const fn input_rounding(self) -> InputRounding {
+        match self {
+            Self::Auto | Self::Is(_) => InputRounding::SixteenBits,
+            Self::W8A8 => InputRounding::EightBits,
+        }
+    }
+}
+
+impl fmt::Display for PrecisionChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Is(precision) => precision.fmt(f),
+            Self::W8A8 => f.write_str("w8a8"),
         }
     }
 }
@@ -131,9 +163,10 @@ impl FromStr for PrecisionChoice {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.trim() {
             "auto" => Ok(Self::Auto),
+            "w8a8" => Ok(Self::W8A8),
             name => match WeightPrecision::ALL.into_iter().find(|precision| precision.name() == name) {
                 Some(precision) => Ok(Self::Is(precision)),
-                None => Err("choose `auto`, `f32`, `f16` or `q8`".into()),
+                None => Err("choose `auto`, `f32`, `f16`, `q8` or `w8a8`".into()),
             },
         }
     }
@@ -196,7 +229,10 @@ mod tests {
         assert_eq!([true, false].map(|gpu| auto.resolve(F16, gpu)), [F16, F32]);
         assert_eq!([true, false].map(|gpu| auto.resolve(F32, gpu)), [F32, F32]);
         assert_eq!("q8".parse::<PrecisionChoice>().map(|choice| choice.resolve(F16, true)), Ok(Q8));
-        assert_eq!("auto".parse(), Ok(auto));
+        for choice in [auto, PrecisionChoice::Is(F16), PrecisionChoice::W8A8] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        assert_eq!(PrecisionChoice::W8A8.resolve(F16, false), Q8);
         assert!("int8".parse::<PrecisionChoice>().is_err_and(|message| message.contains("`q8`")));
     }
 

@@ -41,7 +41,10 @@ fn in_8_bits(name: &str) -> Model {
 
 /// The logits, or the encoder's states, of some ids.
 async fn run(model: &Model, precision: WeightPrecision) -> Vec<f32> {
-    let choice = PrecisionChoice::Is(precision);
+    run_with(model, PrecisionChoice::Is(precision)).await
+}
+
+async fn run_with(model: &Model, choice: PrecisionChoice) -> Vec<f32> {
     let transformer =
         Transformer::load_with_weights(&Device::Cpu, model, choice, &mut |_| {}).expect("loads");
     let ids = vec![5, 9, 17, 4, 11, 6];
@@ -73,6 +76,31 @@ async fn the_numbers_are_those_of_q8_and_their_products_those_of_rounded_weights
         let f32 = run(&small, WeightPrecision::F32).await;
         assert_eq!(f32, run(&rounded, WeightPrecision::F32).await, "{name}: products");
     }
+}
+
+/// The mean difference of numbers, as a share of their mean magnitude.
+fn difference(got: &[f32], want: &[f32]) -> f32 {
+    let sum: f32 = got.iter().zip(want).map(|(got, want)| (got - want).abs()).sum();
+    sum / want.iter().map(|want| want.abs()).sum::<f32>()
+}
+
+#[device_test]
+async fn inputs_of_8_bits_cost_a_little_of_the_numbers() {
+    for name in MODELS {
+        let model = in_8_bits(name);
+        let q8 = run(&model, WeightPrecision::Q8).await;
+        let w8a8 = run_with(&model, PrecisionChoice::W8A8).await;
+        let difference = difference(&w8a8, &q8);
+        assert!((1e-5..0.05).contains(&difference), "{name}: {difference}");
+    }
+}
+
+#[device_test]
+async fn a_gpu_refuses_inputs_of_8_bits() {
+    let (device, model) = (Device::Gpu(common::gpu().await), in_8_bits("marian_tied"));
+    let loaded = Transformer::load_with_weights(&device, &model, PrecisionChoice::W8A8, &mut |_| {});
+    let Err(refused @ ModelError::EightBitInputs { .. }) = loaded else { panic!("loaded on {device}") };
+    assert!(refused.to_string().contains("choose the CPU"), "{refused}");
 }
 
 #[test]

@@ -26,6 +26,13 @@ fn logits(transformer: &Transformer) -> Vec<u32> {
     output.logits.data.iter().map(|value| value.to_bits()).collect()
 }
 
+const CHOICES: [PrecisionChoice; 4] = [
+    PrecisionChoice::Is(WeightPrecision::F32),
+    PrecisionChoice::Is(WeightPrecision::F16),
+    PrecisionChoice::Is(WeightPrecision::Q8),
+    PrecisionChoice::W8A8,
+];
+
 /// Translations of many sentences in one batch, with their scores as bits.
 fn translations(translator: &Translator) -> Vec<(String, u32)> {
     let texts: Vec<String> = (0..26).map(|number| format!("I have {number} books in my room.")).collect();
@@ -38,11 +45,9 @@ fn translations(translator: &Translator) -> Vec<(String, u32)> {
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let model = Model::embedded().expect("sound");
-    for precision in [WeightPrecision::F32, WeightPrecision::Q8] {
-        let load = || {
-            let choice = PrecisionChoice::Is(precision);
-            Transformer::load_with_weights(&Device::Cpu, &model, choice, &mut |_| {}).expect("loads")
-        };
+    for choice in CHOICES {
+        let load =
+            || Transformer::load_with_weights(&Device::Cpu, &model, choice, &mut |_| {}).expect("loads");
         let transformer = load();
         let translator = Translator::from_parts(load(), model.tokenizer().expect("a tokenizer"));
         let on = |threads| {
@@ -52,8 +57,8 @@ fn the_number_of_threads_changes_no_bit() {
         let want = on(1);
         for threads in [2, 5] {
             let got = on(threads);
-            assert!(got.0 == want.0, "logits of {threads} threads in {precision}");
-            assert_eq!(got.1, want.1, "{threads} threads in {precision}");
+            assert!(got.0 == want.0, "logits of {threads} threads in {choice}");
+            assert_eq!(got.1, want.1, "{threads} threads in {choice}");
         }
     }
 }
@@ -66,8 +71,7 @@ fn a_sentence_has_the_same_bits_alone_and_among_others_on_the_cpu() {
         (0..70).map(|number| format!("I have {number} books{}.", " and a cat".repeat(number % 9))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let options = TranslateOptions::default().beams(2).max_length(12);
-    for precision in WeightPrecision::ALL {
-        let choice = PrecisionChoice::Is(precision);
+    for choice in CHOICES {
         let transformer = Transformer::load_with_weights(&Device::Cpu, &model, choice, &mut |_| {});
         let transformer = transformer.expect("loads");
         let translator = Translator::from_parts(transformer, model.tokenizer().expect("a tokenizer"));
@@ -79,7 +83,7 @@ fn a_sentence_has_the_same_bits_alone_and_among_others_on_the_cpu() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
         let together = pool.install(|| translate(&texts));
         for (text, together) in texts.iter().zip(together) {
-            assert_eq!(translate(&[text]), [together], "{text} in {precision}");
+            assert_eq!(translate(&[text]), [together], "{text} in {choice}");
         }
     }
 }

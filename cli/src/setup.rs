@@ -7,7 +7,7 @@ use wordloom::decode::DecodeError;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
-use wordloom::precision::PrecisionChoice;
+use wordloom::precision::{InputRounding, PrecisionChoice};
 use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
 use wordloom_hub::Place;
 
@@ -64,7 +64,7 @@ pub struct DeviceArguments {
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
-    /// Keep them as auto, f32, f16 or q8
+    /// Keep them as auto, f32, f16 or q8; w8a8: inputs, too
     #[arg(long, value_name = "TYPE", default_value = "auto")]
     pub weights: PrecisionChoice,
 }
@@ -80,7 +80,13 @@ impl DeviceArguments {
         let stored = model.stored_precision();
         match (Transformer::precision_on(device, model, self.weights), device) {
             (WeightPrecision::F32, _) => None,
-            (WeightPrecision::Q8, Device::Cpu) => Some("q8 on the CPU, which rounds inputs too".into()),
+            (WeightPrecision::Q8, Device::Cpu) => {
+                let bits = match self.weights.input_rounding() {
+                    InputRounding::SixteenBits => "",
+                    InputRounding::EightBits => " to 8 bits",
+                };
+                Some(format!("q8 on the CPU, which rounds inputs too{bits}"))
+            }
             (precision, _) if precision == stored => None,
             (precision, _) => Some(precision.to_string()),
         }

@@ -91,10 +91,10 @@ impl Engine {
         self.transformer().device().to_string()
     }
 
-    /// How matrices are stored: f32, f16 or q8.
+    /// How matrices are stored: f32, f16, q8 or w8a8.
     #[getter]
     fn weights(&self) -> String {
-        self.transformer().precision().to_string()
+        self.transformer().stored_as().to_string()
     }
 
     /// The model's folder or name.

@@ -139,6 +139,7 @@ def test_results_and_translators_can_be_pickled(translator):
 
 
 def test_a_folder_is_opened_by_its_path():
+    assert wordloom.Translator(DEFAULT_MODEL, "cpu", "w8a8").weights == "w8a8"
     translator = wordloom.Translator(DEFAULT_MODEL, "cpu", "q8")
     assert translator.weights == "q8"
     assert translator.device == "CPU"

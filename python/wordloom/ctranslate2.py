@@ -61,7 +61,8 @@ class Translator:
     """A model on a device, with the interface of ``ctranslate2.Translator``.
 
     * ``device``: ``"cpu"``, ``"cuda"`` or ``"auto"``, or any of Wordloom's
-    * ``compute_type``: ``int8`` is ``q8``, ``float16`` is ``f16``, ``float32`` is ``f32``
+    * ``compute_type``: ``int8`` is ``w8a8`` on ``"cpu"``, which rounds inputs to 8 bits as CTranslate2 does, and ``q8`` on other
+      devices; ``float16`` is ``f16``, ``float32`` is ``f32``
     * ``inter_threads``, ``intra_threads`` and other arguments of threads have no effect: ``RAYON_NUM_THREADS`` limits the threads
     """
 
@@ -91,7 +92,10 @@ class Translator:
             raise ValueError(
                 f"{os.fspath(model_path)} is a model that CTranslate2 converted; pass the folder or the name that it was converted from"
             )
-        self._translator = _Translator(model_path, {"cuda": "gpu"}.get(device, device), _WEIGHTS[compute_type])
+        weights = _WEIGHTS[compute_type]
+        if weights == "q8" and device == "cpu":
+            weights = "w8a8"
+        self._translator = _Translator(model_path, {"cuda": "gpu"}.get(device, device), weights)
         engine = self._translator._engine()
         self._source = {piece: index for index, piece in reversed(list(enumerate(engine.pieces(False))))}
         self._target_pieces = engine.pieces(True)
@@ -106,7 +110,7 @@ class Translator:
     @property
     def compute_type(self) -> str:
         """How weights are stored, in CTranslate2's words."""
-        return {"f32": "float32", "f16": "float16", "q8": "int8"}.get(self._translator.weights, self._translator.weights)
+        return {"f32": "float32", "f16": "float16", "q8": "int8", "w8a8": "int8"}.get(self._translator.weights, self._translator.weights)
 
     def translate_batch(
         self,

@@ -39,7 +39,7 @@ pub fn multiply_on_tiles(
         let [y] = y else { unreachable!("one panel") };
         let first = panel * TILE;
         let x = &x[first * inputs..][..y.len() / outputs * inputs];
-        multiply_panel((x, inputs), weight.words(), (y, outputs), |scales, y| finish(first, scales, y));
+        multiply_panel(x, weight, (y, outputs), |scales, y| finish(first, scales, y));
     });
 }
 
@@ -52,20 +52,21 @@ struct Panel {
 }
 
 fn multiply_panel(
-    (x, inputs): (&[f32], usize),
-    weights: &[u32],
+    x: &[f32],
+    weight: Quads,
     (y, outputs): (&mut [f32], usize),
     finish: impl FnOnce(&[f32], &mut [f32]),
 ) {
     thread_local!(static PANEL: Cell<Panel> = Cell::default());
     let Some(unit) = MatrixUnit::new() else { unreachable!("`suits` has found it") };
     let mut panel = PANEL.take();
+    let Quads { inputs, rounding, .. } = weight;
     let line_words = line_words(inputs);
-    panel.rounded.set(x, inputs);
+    panel.rounded.set(x, inputs, rounding);
     let Panel { rounded, high, low } = &mut panel;
     split_bytes(&rounded.values, inputs, [high, low]);
     let mut sums = ByteSums([[[0; TILE_WORDS]; 2]; 2]);
-    for (first, columns) in (0..outputs).step_by(2 * TILE).zip(weights.chunks_exact(2 * line_words)) {
+    for (first, columns) in (0..outputs).step_by(2 * TILE).zip(weight.words().chunks_exact(2 * line_words)) {
         let (one, other) = columns.split_at(line_words);
         unit.multiply_bytes([high, low], [one, other], &mut sums);
         for side in 0..2 {
@@ -118,13 +119,18 @@ fn split_bytes(values: &[i16], inputs: usize, tiles: [&mut Vec<u32>; 2]) {
 mod tests {
     use super::super::quads::{elements, filled, set_rows};
     use super::*;
+    use crate::precision::InputRounding;
 
     #[test]
     fn products_are_exact_at_sizes_around_the_tile() {
         if !MatrixUnit::is_there() {
             return; // `integers` is the only way on such a processor
         }
-        for (rows, inputs, outputs) in [(1, 1, 1), (16, 64, 32), (17, 65, 31), (50, 130, 70), (48, 512, 40)] {
+        let shapes = [(1, 1, 1), (16, 64, 32), (17, 65, 31), (50, 130, 70), (48, 512, 40)];
+        for ((rows, inputs, outputs), rounding) in shapes
+            .into_iter()
+            .flat_map(|shape| [(shape, InputRounding::SixteenBits), (shape, InputRounding::EightBits)])
+        {
             let x: Vec<f32> = (0..rows * inputs).map(|i| (i * 7919 % 1001) as f32 - 500.0).collect();
             let weight: Vec<i8> = (0..outputs * inputs).map(|i| (i * 31 % 255) as i64 as i8).collect();
             let weight: Vec<i8> = weight.into_iter().map(|w| w.max(-127)).collect();
@@ -133,12 +139,12 @@ mod tests {
             let mut words = vec![0; elements(outputs, inputs)];
             let mut shifts = vec![0.0; filled(outputs)];
             set_rows((&mut words, &mut shifts), inputs, 0, &weight);
-            let quads = Quads::new(&words, &shifts, outputs, inputs);
+            let quads = Quads::new((&words, &shifts), outputs, inputs, rounding);
             multiply_on_tiles(&x, quads, &mut y, |first, of_rows, _| {
                 scales.lock().unwrap()[first..first + of_rows.len()].copy_from_slice(of_rows);
             });
             let mut rounded = RoundedRows::default();
-            rounded.set(&x, inputs);
+            rounded.set(&x, inputs, rounding);
             assert_eq!(*scales.lock().unwrap(), rounded.scales);
             for (index, y) in y.iter().enumerate() {
                 let (row, output) = (index / outputs, index % outputs);

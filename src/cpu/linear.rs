@@ -18,7 +18,7 @@ use super::parallel::for_each_row;
 use super::rounded_rows::RoundedRows;
 use crate::activation::Activation;
 use crate::join::Join;
-use crate::precision::Products;
+use crate::precision::{InputRounding, Products};
 #[cfg(not(feature = "training"))]
 use crate::{cpu::StoredMatrix, precision::WeightPrecision};
 
@@ -46,10 +46,8 @@ pub struct Linear<'a> {
 /// first. Row-major weights, which a training changes, are multiplied in place, or from [`LIBRARY_ROWS`] rows on by a
 /// library that reorders them first.
 ///
-/// With 8-bit weights, x is rounded to 15-bit whole numbers and a sign, times a scale for each row. Rows of more than
-/// 2,064 inputs have fewer bits, so that a 32-bit sum holds a fourth of their products. The sums are exact, so a row's
-/// result is always the same. If the weights have multipliers of inputs, x is rounded to 8 bits by these instead, as
-/// in Marian.
+/// With 8-bit weights, x is rounded as [`InputRounding`] says. The sums are exact, so a row's result is always the same.
+/// If the weights have multipliers of inputs, x is rounded to 8 bits by these instead, as in Marian.
 pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Join, &[f32])>, y: &mut [f32]) {
     let inputs = layer.inputs;
     let (rows, outputs) = (x.len() / inputs, layer.weight.len() / inputs);
@@ -62,8 +60,8 @@ pub fn linear(x: &[f32], layer: Linear, activation: Activation, join: Option<(Jo
     let problem = Problem { x, layer, outputs, activation, join };
     let finish = |row: usize, first: usize, y: &mut [f32]| problem.finish_outputs(row, first, 1.0, y);
     match layer.weight {
-        WeightMatrix::Q8 { values, input_multipliers, .. } => {
-            in_whole_numbers(&problem, values, input_multipliers, y);
+        WeightMatrix::Q8 { values, rounding, input_multipliers, .. } => {
+            in_whole_numbers(&problem, values, (rounding, input_multipliers), y);
         }
         WeightMatrix::Quads { values, .. } if integer_tiles::suits(rows) => {
             multiply_on_tiles(x, values, y, |first, scales, y| problem.finish_here(first, scales, y));
@@ -117,7 +115,12 @@ pub fn training_linear(
     }
 }
 
-fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32)], y: &mut [f32]) {
+fn in_whole_numbers(
+    problem: &Problem,
+    weight: &[i8],
+    (rounding, multipliers): (InputRounding, &[(usize, f32)]),
+    y: &mut [f32],
+) {
     // kept by each thread, so that a step of decoding allocates nothing
     thread_local!(static ROUNDED: Cell<RoundedRows> = Cell::default());
     let (mut rounded, inputs) = (ROUNDED.take(), problem.layer.inputs);
@@ -125,7 +128,7 @@ fn in_whole_numbers(problem: &Problem, weight: &[i8], multipliers: &[(usize, f32
     for (piece, (x, y)) in pieces.enumerate() {
         match multipliers {
             [] => {
-                rounded.set(x, inputs);
+                rounded.set(x, inputs, rounding);
                 Piece::new(&rounded.values, weight, inputs, y).run(Piece::multiply_integers);
             }
             [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => {

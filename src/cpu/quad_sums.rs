@@ -3,8 +3,8 @@
 
 use super::rounded_bytes::RoundedBytes;
 
-/// Maximum rows side by side: two vectors of sums of the high and of the low bytes for each.
-pub const MOST_ROWS: usize = 6;
+/// Maximum rows side by side: two vectors of sums for each, of bytes.
+pub const MOST_ROWS: usize = 12;
 
 /// Outputs of a line: a word of each is a vector.
 pub const LINE: usize = 16;
@@ -52,17 +52,20 @@ mod x86 {
     use std::arch::x86_64::{
         __m512d, __m512i, _mm256_castps_pd, _mm512_castpd_ps, _mm512_castpd256_pd512, _mm512_castsi512_si256,
         _mm512_cvtepi32_pd, _mm512_cvtpd_ps, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_fmadd_pd,
-        _mm512_insertf64x4, _mm512_mask_storeu_ps, _mm512_set1_epi32, _mm512_set1_pd, _mm512_setzero_si512,
-        _mm512_sub_pd,
+        _mm512_fnmadd_pd, _mm512_insertf64x4, _mm512_mask_storeu_ps, _mm512_set1_epi32, _mm512_set1_pd,
+        _mm512_setzero_si512, _mm512_sub_pd,
     };
 
     use super::{LINE, Lines, MOST_ROWS, RoundedBytes};
+    use crate::cpu::rounded_bytes::{BYTE_SHIFT, SHIFT};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn multiply(x: &RoundedBytes, first: usize, weight: Lines, y: &mut [&mut [f32]]) {
         let (rows, width) = (y.len(), y.first().map_or(0, |y| y.len()));
         // as many sums as registers
-        let side_by_side = if rows <= 2 { 4 } else { 2 };
+        let (most_rows, rows_of_many_lines) =
+            if x.planes() == 2 { (MOST_ROWS / 2, 2) } else { (MOST_ROWS, 6) };
+        let side_by_side = if rows <= rows_of_many_lines { 4 } else { 2 };
         let mut column = 0;
         while column < width {
             let lines = if width - column > 2 * LINE { side_by_side } else { 2 };
@@ -72,45 +75,66 @@ mod x86 {
                 line: weight.line,
             };
             let columns = [column, width.min(column + lines * LINE)];
-            let groups = rows.div_ceil(MOST_ROWS);
+            let groups = rows.div_ceil(most_rows);
             // groups of equal size, as nearly as there are
             for group in 0..groups {
                 let [start, end] = [group, group + 1].map(|group| group * rows / groups);
-                let (count, y, start) = (end - start, &mut y[start..end], first + start);
-                match (count, lines) {
-                    (1, 4) => block::<1, 4>(x, start, weight, columns, y),
-                    (1, _) => block::<1, 2>(x, start, weight, columns, y),
-                    (2, 4) => block::<2, 4>(x, start, weight, columns, y),
-                    (2, _) => block::<2, 2>(x, start, weight, columns, y),
-                    (3, _) => block::<3, 2>(x, start, weight, columns, y),
-                    (4, _) => block::<4, 2>(x, start, weight, columns, y),
-                    (5, _) => block::<5, 2>(x, start, weight, columns, y),
-                    _ => block::<6, 2>(x, start, weight, columns, y),
+                let (y, start) = (&mut y[start..end], first + start);
+                match x.planes() {
+                    2 => words_block(x, start, weight, (columns, lines), y),
+                    _ => bytes_block(x, start, weight, (columns, lines), y),
                 }
             }
             column += lines * LINE;
         }
     }
 
-    /// Sums of the high and of the low bytes.
-    type Sums<const ROWS: usize, const LINES: usize> = [[[__m512i; 2]; LINES]; ROWS];
+    /// Blocks of as many rows as `y` has, and of some lines: a function for each.
+    macro_rules! blocks {
+        ($name:ident, $planes:literal, $([$rows:literal, $lines:literal])*) => {
+            #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+            fn $name(
+                x: &RoundedBytes,
+                first: usize,
+                weight: Lines,
+                (columns, lines): ([usize; 2], usize),
+                y: &mut [&mut [f32]],
+            ) {
+                match (y.len(), lines) {
+                    $(($rows, $lines) => block::<$rows, $lines, $planes>(x, first, weight, columns, y),)*
+                    (rows, lines) => unreachable!("{rows} rows, {lines} lines"),
+                }
+            }
+        };
+    }
+
+    blocks! { words_block, 2, [1, 4] [2, 4] [1, 2] [2, 2] [3, 2] [4, 2] [5, 2] [6, 2] }
+    blocks! {
+        bytes_block, 1,
+        [1, 4] [2, 4] [3, 4] [4, 4] [5, 4] [6, 4]
+        [1, 2] [2, 2] [3, 2] [4, 2] [5, 2] [6, 2] [7, 2] [8, 2] [9, 2] [10, 2] [11, 2] [12, 2]
+    }
+
+    /// Sums of each byte of the numbers.
+    type Sums<const ROWS: usize, const LINES: usize, const PLANES: usize> =
+        [[[__m512i; PLANES]; LINES]; ROWS];
 
     /// Computes and writes `ROWS × LINES` vectors of sums.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn block<const ROWS: usize, const LINES: usize>(
+    fn block<const ROWS: usize, const LINES: usize, const PLANES: usize>(
         x: &RoundedBytes,
         first: usize,
         weight: Lines,
         [start, end]: [usize; 2],
         y: &mut [&mut [f32]],
     ) {
-        let mut sums = [[[_mm512_setzero_si512(); 2]; LINES]; ROWS];
+        let mut sums = [[[_mm512_setzero_si512(); PLANES]; LINES]; ROWS];
         add_products(x, first, weight, &mut sums);
         let (shifts, _) = weight.shifts.as_chunks::<LINE>();
         for (y, sums) in y.iter_mut().zip(&sums) {
             let parts = y[start..end].chunks_mut(LINE);
-            for ((y, &[high, low]), shifts) in parts.zip(sums).zip(shifts) {
-                store(high, low, shifts, y);
+            for ((y, sums), shifts) in parts.zip(sums).zip(shifts) {
+                store(*sums, shifts, y);
             }
         }
     }
@@ -122,35 +146,36 @@ mod x86 {
         reason = "compilers keep iterators out of the function with the vectors"
     )]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn add_products<const ROWS: usize, const LINES: usize>(
+    fn add_products<const ROWS: usize, const LINES: usize, const PLANES: usize>(
         x: &RoundedBytes,
         first: usize,
         weight: Lines,
-        sums: &mut Sums<ROWS, LINES>,
+        sums: &mut Sums<ROWS, LINES, PLANES>,
     ) {
-        let quads = x.planes(first)[0].len();
+        let quads = x.plane(first, 0).len();
         // equal lengths for the compiler: no bounds checks below
-        let mut planes = [[&[][..]; 2]; ROWS];
+        let mut planes = [[&[][..]; PLANES]; ROWS];
         for row in 0..ROWS {
-            let [high, low] = x.planes(first + row);
-            planes[row] = [&high[..quads], &low[..quads]];
+            for plane in 0..PLANES {
+                planes[row][plane] = &x.plane(first + row, plane)[..quads];
+            }
         }
         let mut lines = [&[][..]; LINES];
         for line in 0..LINES {
             lines[line] = &weight.words[line * weight.line..].as_chunks::<LINE>().0[..quads];
         }
-        let mut totals = [[[_mm512_setzero_si512(); 2]; LINES]; ROWS];
+        let mut totals = [[[_mm512_setzero_si512(); PLANES]; LINES]; ROWS];
         for quad in 0..quads {
             let mut weights = [_mm512_setzero_si512(); LINES];
             for line in 0..LINES {
                 weights[line] = pulp::cast(lines[line][quad]);
             }
             for row in 0..ROWS {
-                for byte in 0..2 {
-                    let x = _mm512_set1_epi32(planes[row][byte][quad] as i32);
+                for plane in 0..PLANES {
+                    let x = _mm512_set1_epi32(planes[row][plane][quad] as i32);
                     for line in 0..LINES {
-                        totals[row][line][byte] =
-                            _mm512_dpbusd_epi32(totals[row][line][byte], x, weights[line]);
+                        totals[row][line][plane] =
+                            _mm512_dpbusd_epi32(totals[row][line][plane], x, weights[line]);
                     }
                 }
             }
@@ -158,21 +183,27 @@ mod x86 {
         *sums = totals;
     }
 
-    /// Writes the totals of the high and the low bytes, rounded once.
+    /// Writes the totals of all bytes, rounded once.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     #[expect(unsafe_code, reason = "the instruction takes a pointer")]
-    fn store(high: __m512i, low: __m512i, shifts: &[f64; LINE], y: &mut [f32]) {
+    fn store<const PLANES: usize>(sums: [__m512i; PLANES], shifts: &[f64; LINE], y: &mut [f32]) {
+        const BYTE_SHARE: f64 = BYTE_SHIFT as f64 / SHIFT as f64;
         let halves = |sums| {
             let halves = [_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums)];
             [_mm512_cvtepi32_pd(halves[0]), _mm512_cvtepi32_pd(halves[1])]
         };
-        let (high, low): ([__m512d; 2], [__m512d; 2]) = (halves(high), halves(low));
         let shifts: [__m512d; 2] = pulp::cast(*shifts);
+        let (first, last): ([__m512d; 2], [__m512d; 2]) = (halves(sums[0]), halves(sums[PLANES - 1]));
         // whole numbers below 2⁵³
         let total = |half: usize| {
-            let low = _mm512_sub_pd(low[half], shifts[half]);
-            _mm512_cvtpd_ps(_mm512_fmadd_pd(high[half], _mm512_set1_pd(256.0), low))
+            _mm512_cvtpd_ps(match PLANES {
+                1 => _mm512_fnmadd_pd(shifts[half], _mm512_set1_pd(BYTE_SHARE), first[half]),
+                _ => {
+                    let low = _mm512_sub_pd(last[half], shifts[half]);
+                    _mm512_fmadd_pd(first[half], _mm512_set1_pd(256.0), low)
+                }
+            })
         };
         let [low, high] = [total(0), total(1)].map(|half| _mm256_castps_pd(half));
         let totals = _mm512_castpd_ps(_mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high));

@@ -1,7 +1,7 @@
 //! Products of rounded rows with 8-bit weights in panels of 16 outputs, a word of four inputs each: the order in which processors with
-//! AVX-512 VNNI multiply bytes, and in which Intel's matrix unit does. No sum is across the lanes of a vector. A number of x has 15
-//! bits and a sign; its high and its low byte are multiplied one after the other. Sums are exact, and so equal to those of
-//! [`integers`](super::integers).
+//! AVX-512 VNNI multiply bytes, and in which Intel's matrix unit does. No sum is across the lanes of a vector. A number of x has 8
+//! bits, or 15 and a sign: its high and its low byte are then multiplied one after the other. Sums are exact, and so equal to those
+//! of [`integers`](super::integers).
 
 use std::cell::Cell;
 
@@ -10,6 +10,7 @@ use super::parallel::Budget;
 use super::quad_sums::{self, LINE, Lines};
 use super::rounded_bytes::{RoundedBytes, SHIFT};
 use super::shared_product::{Factors, PANEL, SharedProduct};
+use crate::precision::InputRounding;
 
 /// Inputs of a word.
 const QUAD: usize = 4;
@@ -27,6 +28,8 @@ pub struct Quads<'a> {
     pub outputs: usize,
     /// Input features.
     pub inputs: usize,
+    /// How x is rounded.
+    pub rounding: InputRounding,
 }
 
 /// Words of a line of outputs.
@@ -70,10 +73,15 @@ pub fn set_rows((words, shifts): (&mut [u32], &mut [f64]), inputs: usize, first:
 
 impl<'a> Quads<'a> {
     /// Panics if there are not as many words and shifts.
-    pub fn new(words: &'a [u32], shifts: &'a [f64], outputs: usize, inputs: usize) -> Self {
+    pub fn new(
+        (words, shifts): (&'a [u32], &'a [f64]),
+        outputs: usize,
+        inputs: usize,
+        rounding: InputRounding,
+    ) -> Self {
         assert_eq!(words.len(), elements(outputs, inputs), "quads of [{outputs}, {inputs}]");
         assert_eq!(shifts.len(), filled(outputs), "shifts of {outputs} outputs");
-        Self { words, shifts, outputs, inputs }
+        Self { words, shifts, outputs, inputs, rounding }
     }
 
     /// The words, as tiles of the matrix unit.
@@ -103,7 +111,7 @@ impl<'a> Quads<'a> {
         let rows = y.len() / self.outputs;
         assert_eq!(x.len(), rows * self.inputs, "x is [{rows}, {}]", self.inputs);
         let mut rounded = ROUNDED.take();
-        rounded.set(x, self.inputs);
+        rounded.set(x, self.inputs, self.rounding);
         let finish = |row: usize, first: usize, y: &mut [f32]| finish(row, first, rounded.scale(row), y);
         let factors = Operands { x: &rounded, weight: self };
         let budget = Budget::new(rows * self.outputs * self.inputs / 2);
@@ -132,7 +140,7 @@ impl<'a> Quads<'a> {
                 to.zip(self.quads(output as usize)).for_each(|(to, from)| *to = *from);
                 shifts[place] = self.shifts[output as usize];
             }
-            let weight = Quads { words: &words, shifts: &shifts, outputs: PANEL, inputs };
+            let weight = Quads { words: &words, shifts: &shifts, outputs: PANEL, ..self };
             let columns = panel * PANEL..panel * PANEL + outputs.len();
             let mut y: Vec<&mut [f32]> =
                 y.chunks_exact_mut(width).map(|row| &mut row[columns.clone()]).collect();
@@ -170,7 +178,11 @@ mod tests {
         if !suit(1) {
             return; // `integers` is the only way on such a processor
         }
-        for (inputs, outputs) in [(1, 1), (4, 16), (63, 31), (64, 32), (66, 33), (130, 70), (257, 100)] {
+        let shapes = [(1, 1), (4, 16), (63, 31), (64, 32), (66, 33), (130, 70), (257, 100)];
+        for ((inputs, outputs), rounding) in shapes
+            .into_iter()
+            .flat_map(|shape| [(shape, InputRounding::SixteenBits), (shape, InputRounding::EightBits)])
+        {
             let weight: Vec<i8> = (0..outputs * inputs).map(|i| (i * 31 % 255) as i8).collect();
             let weight: Vec<i8> = weight.into_iter().map(|w| w.max(-127)).collect();
             let mut words = vec![0; elements(outputs, inputs)];
@@ -178,16 +190,16 @@ mod tests {
             for (piece, rows) in weight.chunks(5 * inputs).enumerate() {
                 set_rows((&mut words, &mut shifts), inputs, 5 * piece, rows);
             }
-            let quads = Quads::new(&words, &shifts, outputs, inputs);
+            let quads = Quads::new((&words, &shifts), outputs, inputs, rounding);
             for output in 0..outputs {
                 assert!(quads.row(output).eq(weight[output * inputs..][..inputs].iter().copied()));
             }
-            for rows in [1, 2, 3, 4, 5, 6, 7, 12, 13, 128, 130] {
+            for rows in [1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25, 128, 130] {
                 let x: Vec<f32> = (0..rows * inputs).map(|i| (i * 7919 % 1001) as f32 - 500.0).collect();
                 let mut y = vec![f32::NAN; rows * outputs];
                 quads.multiply(&x, &mut y, |_, _, _, _| {});
                 let mut rounded = RoundedRows::default();
-                rounded.set(&x, inputs);
+                rounded.set(&x, inputs, rounding);
                 let products = |row: usize| {
                     let x = &rounded.values[row * inputs..][..inputs];
                     weight.chunks_exact(inputs).map(|w| {
@@ -199,7 +211,7 @@ mod tests {
                 }
                 let selected: Vec<u32> = (0..outputs as u32).filter(|output| output % 3 != 1).collect();
                 let (mut bytes, width) = (RoundedBytes::default(), selected.len() + 2);
-                bytes.set(&x, inputs);
+                bytes.set(&x, inputs, rounding);
                 let mut some = vec![f32::NAN; rows * width];
                 quads.multiply_selected((&bytes, 0), &selected, width, &mut some);
                 for (y, some) in y.chunks_exact(outputs).zip(some.chunks_exact(width)) {

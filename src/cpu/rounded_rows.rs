@@ -4,6 +4,7 @@ use pulp::Arch;
 
 use super::bytes;
 use super::integers::largest;
+use crate::precision::InputRounding;
 
 /// Rows `[rows, inputs]` as whole numbers with one scale each.
 #[derive(Debug, Default)]
@@ -17,9 +18,9 @@ pub struct RoundedRows {
 }
 
 impl RoundedRows {
-    /// Rounds x to multiples of each row's scale; the row's largest magnitude becomes [`largest`]. A row with NaN or an
-    /// infinity gets the scale NaN.
-    pub fn set(&mut self, x: &[f32], inputs: usize) {
+    /// Rounds x to multiples of each row's scale; the row's largest magnitude becomes [`largest`], or 127. A row with NaN or
+    /// an infinity gets the scale NaN.
+    pub fn set(&mut self, x: &[f32], inputs: usize, rounding: InputRounding) {
         self.values.resize(x.len(), 0);
         self.scales.resize(x.len() / inputs, 0.0);
         let rows = self.values.chunks_exact_mut(inputs).zip(&mut self.scales).zip(x.chunks_exact(inputs));
@@ -27,7 +28,7 @@ impl RoundedRows {
             #[inline(always)]
             || {
                 for ((values, scale), row) in rows {
-                    *scale = round_row(row, values);
+                    *scale = round_row(row, rounding, values);
                 }
             },
         );
@@ -108,8 +109,11 @@ pub(super) struct Rounding {
 
 impl Rounding {
     #[inline(always)]
-    pub fn of(row: &[f32]) -> Self {
-        let most = f32::from(largest(row.len()));
+    pub fn of(row: &[f32], rounding: InputRounding) -> Self {
+        let most = match rounding {
+            InputRounding::SixteenBits => f32::from(largest(row.len())),
+            InputRounding::EightBits => MOST,
+        };
         let magnitude = magnitude(row);
         let scale = if magnitude.is_finite() { magnitude / most } else { f32::NAN };
         Self { most, factor: most / magnitude, scale }
@@ -117,8 +121,8 @@ impl Rounding {
 }
 
 #[inline(always)]
-fn round_row(row: &[f32], values: &mut [i16]) -> f32 {
-    let Rounding { most, factor, scale } = Rounding::of(row);
+fn round_row(row: &[f32], rounding: InputRounding, values: &mut [i16]) -> f32 {
+    let Rounding { most, factor, scale } = Rounding::of(row, rounding);
     for (value, x) in values.iter_mut().zip(row) {
         // in a row of nearly zeros the factor is infinite; 0 times it is NaN, which becomes 0
         let scaled = (x * factor).clamp(-most, most);
@@ -132,8 +136,12 @@ mod tests {
     use super::*;
 
     fn rounded(row: &[f32]) -> (Vec<i16>, f32) {
+        rounded_to(InputRounding::SixteenBits, row)
+    }
+
+    fn rounded_to(rounding: InputRounding, row: &[f32]) -> (Vec<i16>, f32) {
         let mut rows = RoundedRows::default();
-        rows.set(row, row.len());
+        rows.set(row, row.len(), rounding);
         (rows.values, rows.scales[0])
     }
 
@@ -141,12 +149,15 @@ mod tests {
     fn a_row_is_off_by_half_a_step_at_most() {
         for inputs in [1, 7, 512, 2048, 5000] {
             let row: Vec<f32> = (0..inputs).map(|i| (i as f32 * 0.618).fract() - 0.6).collect();
-            let (values, scale) = rounded(&row);
-            let most = largest(inputs);
-            assert!(values.iter().any(|value| value.abs() == most), "{inputs}");
-            for (value, x) in values.iter().zip(&row) {
-                let error = (f32::from(*value) * scale - x).abs();
-                assert!(error <= 0.501 * scale, "{inputs}: {x} is off by {error}, a step is {scale}");
+            for (rounding, most) in
+                [(InputRounding::SixteenBits, largest(inputs)), (InputRounding::EightBits, 127)]
+            {
+                let (values, scale) = rounded_to(rounding, &row);
+                assert!(values.iter().any(|value| value.abs() == most), "{inputs}");
+                for (value, x) in values.iter().zip(&row) {
+                    let error = (f32::from(*value) * scale - x).abs();
+                    assert!(error <= 0.501 * scale, "{inputs}: {x} is off by {error}, a step is {scale}");
+                }
             }
         }
     }

@@ -39,11 +39,11 @@ pub fn selected_linear(x: &[f32], layer: Linear, columns: &[u32], width: usize, 
         return selected_quads(x, layer, values, (columns, width), y);
     }
     let (mut rounded, mut in_bytes) = (RoundedRows::default(), false);
-    if let WeightMatrix::Q8 { input_multipliers, .. } = layer.weight {
+    if let WeightMatrix::Q8 { rounding, input_multipliers, .. } = layer.weight {
         rounded = ROUNDED.take();
         match input_multipliers {
             [(_, multiplier)] => in_bytes = rounded.set_by(x, inputs, *multiplier),
-            _ => rounded.set(x, inputs),
+            _ => rounded.set(x, inputs, rounding),
         }
     }
     for_each_row(y, beams * width, beams * width * inputs, |sentence, y| {
@@ -78,7 +78,7 @@ fn selected_quads(x: &[f32], layer: Linear, weight: Quads, (columns, width): (&[
     let lists = columns.len() / width;
     let beams = y.len() / width / lists.max(1);
     let mut rounded = RoundedBytes::default();
-    rounded.set(x, layer.inputs);
+    rounded.set(x, layer.inputs, weight.rounding);
     for_each_row(y, beams * width, beams * width * layer.inputs, |sentence, y| {
         let columns = &columns[sentence * width..][..width];
         let columns = &columns[..columns.partition_point(|&column| column != NO_TOKEN)];

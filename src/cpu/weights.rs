@@ -7,7 +7,7 @@ use pulp::Arch;
 use super::panels::{self, Panels};
 use super::quads::{self, Quads};
 use super::stored_value::StoredValue;
-use crate::precision::{WeightPrecision, quantize, row_scale};
+use crate::precision::{InputRounding, WeightPrecision, quantize, row_scale};
 
 /// A weight matrix `[rows, width]`.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub enum WeightMatrix<'a> {
         values: &'a [i8],
         /// `[rows]`
         scales: &'a [f32],
+        /// How inputs are rounded.
+        rounding: InputRounding,
         /// Factors from inputs to whole numbers from -127 to 127, by parts of the rows: number of rows, factor. Empty:
         /// inputs are rounded by their own size.
         input_multipliers: &'a [(usize, f32)],
@@ -103,6 +105,7 @@ pub enum StoredMatrix {
         values: Vec<i8>,
         /// `[rows]`
         scales: Vec<f32>,
+        rounding: InputRounding,
         /// See [`WeightMatrix::Q8`].
         input_multipliers: Vec<(usize, f32)>,
     },
@@ -115,6 +118,7 @@ pub enum StoredMatrix {
         /// `[rows]`
         scales: Vec<f32>,
         width: usize,
+        rounding: InputRounding,
     },
 }
 
@@ -130,10 +134,11 @@ impl StoredMatrix {
                 shifts: zeros(quads::filled(rows))?,
                 scales: zeros(rows)?,
                 width,
+                rounding: InputRounding::default(),
             },
             WeightPrecision::Q8 => {
-                let input_multipliers = Vec::new();
-                Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, input_multipliers }
+                let (rounding, input_multipliers) = Default::default();
+                Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, rounding, input_multipliers }
             }
         })
     }
@@ -177,13 +182,22 @@ impl StoredMatrix {
         }
     }
 
+    /// Sets how inputs are rounded; only an 8-bit matrix rounds them.
+    #[must_use]
+    pub fn with_input_rounding(mut self, to: InputRounding) -> Self {
+        if let Self::Q8 { rounding, .. } | Self::Quads { rounding, .. } = &mut self {
+            *rounding = to;
+        }
+        self
+    }
+
     /// Sets the factors of inputs, see [`WeightMatrix::Q8`]; only an 8-bit matrix has them.
     pub fn set_input_multipliers(&mut self, multipliers: Vec<(usize, f32)>) {
-        if let (Self::Quads { scales, .. }, false) = (&*self, multipliers.is_empty()) {
+        if let (&Self::Quads { ref scales, rounding, .. }, false) = (&*self, multipliers.is_empty()) {
             let scales = scales.clone();
             let WeightMatrix::Quads { values: quads, .. } = self.view() else { unreachable!("quads") };
             let values = (0..quads.outputs).flat_map(|row| quads.row(row)).collect();
-            *self = Self::Q8 { values, scales, input_multipliers: Vec::new() };
+            *self = Self::Q8 { values, scales, rounding, input_multipliers: Vec::new() };
         }
         if let Self::Q8 { input_multipliers, .. } = self {
             *input_multipliers = multipliers;
@@ -209,11 +223,12 @@ impl StoredMatrix {
             Self::F32(values) => WeightMatrix::F32(values),
             Self::Panels { values, rows, width } => WeightMatrix::Panels(Panels::new(values, *rows, *width)),
             Self::F16 { values, rows, width } => WeightMatrix::F16(Panels::new(values, *rows, *width)),
-            Self::Q8 { values, scales, input_multipliers } => {
-                WeightMatrix::Q8 { values, scales, input_multipliers }
+            Self::Q8 { values, scales, rounding, input_multipliers } => {
+                WeightMatrix::Q8 { values, scales, rounding: *rounding, input_multipliers }
             }
-            Self::Quads { values, shifts, scales, width } => {
-                WeightMatrix::Quads { values: Quads::new(values, shifts, scales.len(), *width), scales }
+            Self::Quads { values, shifts, scales, width, rounding } => {
+                let values = Quads::new((values, shifts), scales.len(), *width, *rounding);
+                WeightMatrix::Quads { values, scales }
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::cpu::{StoredMatrix, WeightMatrix};
 use crate::device::Device;
 use crate::gpu::{Buffer, GpuError};
 use crate::kernels::{PANEL, panels, stride};
-use crate::precision::WeightPrecision;
+use crate::precision::{InputRounding, PrecisionChoice, WeightPrecision};
 use crate::shape::Shape;
 
 /// A matrix `[outputs, inputs]` of a linear layer, or an embedding table `[vocabulary, d_model]`.
@@ -228,6 +228,7 @@ pub(super) enum Storage {
 pub struct Weights {
     pub(super) storage: Storage,
     precision: WeightPrecision,
+    rounding: InputRounding,
     bytes: u64,
 }
 
@@ -286,7 +287,28 @@ impl Weights {
                 Storage::Gpu(tensors.collect::<Result<_, GpuError>>()?)
             }
         };
-        Ok(Self { storage, precision, bytes })
+        Ok(Self { storage, precision, rounding: InputRounding::default(), bytes })
+    }
+
+    /// Sets how inputs of [`WeightPrecision::Q8`] matrices are rounded. On the CPU only.
+    #[must_use]
+    pub fn with_input_rounding(mut self, rounding: InputRounding) -> Self {
+        self.rounding = rounding;
+        self.storage = match self.storage {
+            Storage::Cpu(tensors) => {
+                Storage::Cpu(tensors.into_iter().map(|stored| stored.with_input_rounding(rounding)).collect())
+            }
+            on_gpu @ Storage::Gpu(_) => on_gpu,
+        };
+        self
+    }
+
+    /// The choice that stores matrices as they are.
+    pub fn stored_as(&self) -> PrecisionChoice {
+        match self.rounding {
+            InputRounding::SixteenBits => PrecisionChoice::Is(self.precision),
+            InputRounding::EightBits => PrecisionChoice::W8A8,
+        }
     }
 
     /// Storage of matrices.

@@ -317,6 +317,14 @@ pub enum ModelError {
         /// Tokens in the model's configuration.
         vocabulary: usize,
     },
+    /// Eight-bit inputs were asked of a GPU.
+    #[error(
+        "{device}: only the CPU multiplies inputs of 8 bits (w8a8): choose the CPU, or keep the weights as q8, f16 or f32"
+    )]
+    EightBitInputs {
+        /// The device.
+        device: String,
+    },
     /// The device is out of memory, or failed.
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),

@@ -21,7 +21,7 @@ use crate::model::blueprint::CheckpointSource;
 use crate::model::config::{Architecture, Family};
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{Model, ModelError, Switches};
-use crate::precision::{PrecisionChoice, WeightPrecision};
+use crate::precision::{InputRounding, PrecisionChoice, WeightPrecision};
 
 /// Tokens of the rehearsed sentence: enough that the kernels for many rows are compiled, too.
 #[cfg(not(target_arch = "wasm32"))]
@@ -126,6 +126,20 @@ impl Transformer {
     }
 }
 
+/// Zeros for a model's weights, in the chosen format.
+pub(super) fn allocate(
+    device: &Device,
+    model: &Model,
+    choice: PrecisionChoice,
+) -> Result<Weights, ModelError> {
+    let rounding = choice.input_rounding();
+    if rounding == InputRounding::EightBits && device.gpu().is_some() {
+        return Err(ModelError::EightBitInputs { device: device.to_string() });
+    }
+    let precision = Transformer::precision_on(device, model, choice);
+    Ok(Weights::allocate(device, &model.blueprint().table, precision)?.with_input_rounding(rounding))
+}
+
 /// A [`Transformer`] whose weights arrive chunk by chunk, for a page that downloads them; else [`Transformer::load`].
 pub struct Loading {
     transformer: Transformer,
@@ -143,10 +157,9 @@ impl Loading {
 
     /// As [`Loading::new`], with a chosen storage format.
     pub fn with_weights(device: &Device, model: &Model, choice: PrecisionChoice) -> Result<Self, ModelError> {
-        let precision = Transformer::precision_on(device, model, choice);
         let blueprint = model.blueprint().clone();
         let upload = Upload::new(blueprint.file_order(model.checkpoint()));
-        let weights = Weights::allocate(device, &blueprint.table, precision)?;
+        let weights = allocate(device, model, choice)?;
         let host = Arc::new(HostModel {
             config: model.config().clone(),
             generation: model.generation_config().clone(),

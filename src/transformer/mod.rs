@@ -61,7 +61,7 @@ use crate::device::Device;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
 use crate::model::{HeadName, SelfAttentionKind, Switches};
-use crate::precision::WeightPrecision;
+use crate::precision::{PrecisionChoice, WeightPrecision};
 use attempts::Recovery;
 use edited::Edited;
 use loaded::HostModel;
@@ -125,6 +125,11 @@ impl Transformer {
     /// Bytes of the weights on the device.
     pub fn weight_bytes(&self) -> u64 {
         self.model().weights.bytes()
+    }
+
+    /// The choice that stores matrices as they are.
+    pub fn stored_as(&self) -> PrecisionChoice {
+        self.model().weights.stored_as()
     }
 
     /// Storage format of matrices.

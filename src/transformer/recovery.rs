@@ -16,9 +16,10 @@ use crate::gpu::{DeviceNews, GpuError};
 #[cfg(not(target_arch = "wasm32"))]
 use {
     super::loaded::LoadedModel,
+    super::loading::allocate,
     super::session::IdleSessions,
     crate::device::Device,
-    crate::graph::{Upload, Weights, check_known_answers},
+    crate::graph::{Upload, check_known_answers},
     crate::model::blueprint::CheckpointSource,
     crate::model::edits::EditedSource,
     crate::model::{Model, ModelError},
@@ -143,16 +144,15 @@ impl Transformer {
         files: &Model,
         choice: PrecisionChoice,
     ) -> Result<Placed, ModelError> {
-        let precision = Self::precision_on(&device, files, choice);
         let (blueprint, checkpoint) = (files.blueprint(), files.checkpoint());
-        let mut weights = Weights::allocate(&device, &blueprint.table, precision)?;
+        let mut weights = allocate(&device, files, choice)?;
         let edits = self.edits.current.all();
         let source = CheckpointSource { blueprint, checkpoint };
         let mut source = EditedSource { source, table: &blueprint.table, edits: &edits };
         let mut upload = Upload::new(blueprint.file_order(checkpoint));
         while upload.advance(device.gpu(), &blueprint.table, &mut weights, &mut source)? {}
         if let Some(gpu) = device.gpu() {
-            pollster::block_on(check_known_answers(gpu, precision))?;
+            pollster::block_on(check_known_answers(gpu, weights.precision()))?;
             gpu.flush()?;
         }
         let model = LoadedModel { host: self.host.clone(), device, weights };

@@ -5,7 +5,7 @@ import type { WireCreate, WireSource } from './protocol.js';
 import type { CreateOptions, ModelSource } from './types.js';
 
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
-const WEIGHTS = ['auto', 'f32', 'f16', 'q8'] as const;
+const WEIGHTS = ['auto', 'f32', 'f16', 'q8', 'w8a8'] as const;
 const CACHES = ['preferred', 'required', 'none'] as const;
 const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'endpoint', 'token', 'update', 'passOver', 'onProgress', 'signal', 'worker'];
 

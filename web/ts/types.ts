@@ -30,9 +30,10 @@ export interface CreateOptions {
   device?: 'auto' | 'gpu' | 'cpu';
   /**
    * Storage of weights on the device: four, two or (`q8`) about one byte each. `q8` changes translations a little and is the
-   * fastest on the CPU. `auto` (default): the smallest storage that changes no number; on the CPU `f32`.
+   * fastest on the CPU. `w8a8`, on the CPU only: as `q8`, with inputs of products rounded to 8 bits, too; faster only outside
+   * browsers. `auto` (default): the smallest storage that changes no number; on the CPU `f32`.
    */
-  weights?: 'auto' | 'f32' | 'f16' | 'q8';
+  weights?: 'auto' | 'f32' | 'f16' | 'q8' | 'w8a8';
   /** Whether the browser stores downloads. `preferred` (default): if there is room; `required`: or else fail; `none`: never. */
   cache?: 'preferred' | 'required' | 'none';
   /** SHA-256 (hex) of files by name, or the URL of a JSON file that holds them. */
@@ -90,7 +91,7 @@ export interface EngineInfo {
     languages: Languages;
     parameters: number;
     /** Storage of weights: four, two or one byte each. */
-    weights: 'f32' | 'f16' | 'q8';
+    weights: 'f32' | 'f16' | 'q8' | 'w8a8';
     weightBytes: number;
     dModel: number;
     encoderLayers: number;

@@ -138,7 +138,7 @@ fn settings(arguments: &Arguments, chosen: &Chosen) -> Result<Settings, CliError
     let number = |number: Option<usize>| number.map(|number| number.to_string());
     let weights = match arguments.weights {
         PrecisionChoice::Auto => None,
-        PrecisionChoice::Is(precision) => Some(precision.to_string()),
+        chosen => Some(chosen.to_string()),
     };
     let given = [
         ("--model", Some(chosen.setting()?)),

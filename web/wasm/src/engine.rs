@@ -70,7 +70,7 @@ enum Refused {
 #[wasm_bindgen]
 impl Engine {
     /// Opens a device (`auto`, `gpu`, `cpu` or a part of an adapter's name) and loads a model, with weights in `auto`, `f32`,
-    /// `f16` or `q8`. `pass_over`: kernels that the device does not get, or `undefined`.
+    /// `f16`, `q8` or `w8a8`. `pass_over`: kernels that the device does not get, or `undefined`.
     pub async fn load(
         folder: HostFolder,
         device: String,
@@ -589,7 +589,7 @@ fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
             ids_only,
             languages: tokenizer.map(Languages::of).unwrap_or_default(),
             parameters: transformer.parameters(),
-            weights: transformer.precision().name(),
+            weights: transformer.stored_as().to_string(),
             weight_bytes: transformer.weight_bytes(),
             d_model: config.d_model,
             encoder_layers: config.encoder.layers,

@@ -45,7 +45,7 @@ pub struct ModelInfo {
     pub ids_only: Option<String>,
     pub languages: Languages,
     pub parameters: usize,
-    pub weights: &'static str,
+    pub weights: String,
     pub weight_bytes: u64,
     pub d_model: usize,
     pub encoder_layers: usize,
