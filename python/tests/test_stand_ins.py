@@ -55,6 +55,7 @@ def test_empty_sources_and_results_by_index():
     assert full[0]["tokens"] == full.hypotheses[0] and full[0]["score"] == full.scores[0]
     assert translator.device == "CPU"
     assert translator.translate_batch([]) == []
+    assert ctranslate2.Translator(device="cpu", compute_type="int8").compute_type == "int8"
     translator.unload_model()
     with pytest.raises(ValueError, match="closed"):
         translator.translate_batch([["▁Yes"]])

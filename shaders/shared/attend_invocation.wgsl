@@ -1,6 +1,6 @@
 // softmax(scale * Q Kᵀ) V with an online softmax (Milakov & Gimelshein 2018), without barriers. An invocation has one
-// query and 64 elements of a head. Its neighbours have the query's other heads, so that all read the same keys. Sixteen
-// elements at a time are held as a matrix.
+// query and 64 elements of a head. Its neighbours have the next queries, so that all read the same elements of a key; if there
+// are few queries, they have the query's other heads. Sixteen elements at a time are held as a matrix.
 // uses: shared/value_quads.wgsl, shared/head_score.wgsl or shared/additive_score.wgsl, shared/head_quads.wgsl, shared/cached_keys.wgsl,
 // shared/distance_bias.wgsl, shared/masked.wgsl, shared/grid.wgsl, and what attention.wgsl and cached_attention.wgsl define
 
@@ -12,14 +12,17 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    let queries = queries_of_sentence();
     let blocks = (D_VALUE + 63u) / 64u;
+    let parts = p.heads * blocks;
     var index = flat_workgroup(workgroup, workgroups) * LANES + lane;
-    let first = index % blocks * 64u;
-    index /= blocks;
-    let head = index % p.heads;
-    index /= p.heads;
-    let query = index % queries_of_sentence();
-    let sentence = index / queries_of_sentence();
+    let sentence = index / (queries * parts);
+    index %= queries * parts;
+    let many = queries >= LANES;
+    let part = select(index % parts, index / queries, many);
+    let query = select(index / parts, index % queries, many);
+    let head = part / blocks;
+    let first = part % blocks * 64u;
     if (sentence >= sentences()) {
         return;
     }
