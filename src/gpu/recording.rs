@@ -104,6 +104,14 @@ impl Gpu {
         Ok(Recording { label: label.to_owned(), commands, params, _uniform: uniform })
     }
 
+    /// Compiles the pipelines of launches on all cores, for a [record](Self::record) of them.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn compile<'a>(&self, launches: impl Iterator<Item = &'a Dispatch>) {
+        // what is beyond a limit is an error of the record
+        let launches: Vec<_> = launches.filter(|launch| self.within_limits(launch).is_ok()).collect();
+        self.pipelines.compile(&self.device, &self.params_layout, &launches);
+    }
+
     /// The workgroups of a launch, folded as the device's limit requires.
     fn within_limits(&self, dispatch: &Dispatch) -> Result<[u32; 3], GpuError> {
         let limits = self.limits();

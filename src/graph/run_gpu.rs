@@ -80,6 +80,12 @@ impl GpuSession {
         let passed_over = passed_over.clone();
         let target = Target { class, precision: weights.precision(), passed_over, parts: weights.parts() };
         let lists: Vec<LaunchList> = plans.iter().map(|plan| plan.lower(&target)).collect();
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let launches = lists.iter().flat_map(|list| &list.launches).map(|launch| &launch.dispatch);
+            let wrong = gpu.passed_over();
+            gpu.compile(launches.filter(|launch| !(refuses && wrong.is_wrong(launch.kernel))));
+        }
         let programs = lists
             .iter()
             .map(|list| record(&gpu, weights, &states, &nothing, list, refuses))
