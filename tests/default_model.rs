@@ -69,7 +69,12 @@ async fn numbers_in_8_bits_give_the_same_on_a_gpu() {
 
 #[device_test]
 async fn every_stored_translation_of_other_models_is_found() {
-    for folder in ["models/tatoeba-en-de", "models/tatoeba-de-en-q8"] {
+    for folder in [
+        "models/tatoeba-en-de",
+        "models/tatoeba-de-en-q8",
+        "models/tatoeba-en-fr-q8",
+        "models/tatoeba-fr-en-q8",
+    ] {
         let model = Model::load(repository(folder)).expect("sound");
         for device in devices().await {
             finds_all(&device, &model, PrecisionChoice::Auto, &cases_of(folder)).await;

@@ -64,7 +64,7 @@ pub struct DeviceArguments {
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
-    /// Keep them as auto, f32, f16 or q8; w8a8: inputs, too
+    /// As auto, f32, f16, q8 or w8a8
     #[arg(long, value_name = "TYPE", default_value = "auto")]
     pub weights: PrecisionChoice,
 }

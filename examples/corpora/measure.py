@@ -27,13 +27,13 @@ def share(path, number, processes):
     return lines[number::processes]
 
 
-def wordloom_share(ready, path, number, processes, beams):
+def wordloom_share(ready, path, number, processes, beams, weights):
     """Seconds of a process for its share of the lines, on one core."""
     import pyarrow
     from wordloom import corpora
 
     lines = share(path, number, processes)
-    translator = corpora.translator(device="cpu", threads=1, beams=beams)
+    translator = corpora.translator(device="cpu", threads=1, beams=beams, weights=weights)
     translator.translate_arrow(pyarrow.array(lines[:WARM_UP]))
     ready.wait()
     begun = time.perf_counter()
@@ -148,7 +148,8 @@ def main():
         arguments.output.write_text(json.dumps(best), encoding="utf-8")
         return
     measured = {"cores": os.cpu_count(), "lines": arguments.text.read_text(encoding="utf-8").count("\n")}
-    measured |= {"rows": arguments.rows, "rates": rates(wordloom_share, arguments.text)}
+    measured |= {"rows": arguments.rows, "rates": rates(wordloom_share, arguments.text, "f32")}
+    measured |= {"rates_w8a8": rates(wordloom_share, arguments.text, "w8a8")}
     with tempfile.TemporaryDirectory() as folder:
         measured["engines"] = jobs(arguments.text, arguments.rows, Path(folder))
         if arguments.ctranslate2:

@@ -86,7 +86,8 @@ def table(measured, search, plan):
 
 def costs(measured, price):
     print(f"\n| a million lines, {price} for the hour of a core | lines/s of a core | price |\n|---|---|---|")
-    for name, rates in (("Wordloom", measured["rates"]), ("CTranslate2", measured.get("ctranslate2", {}))):
+    of_all = {"Wordloom, f32": "rates", "Wordloom, w8a8": "rates_w8a8", "CTranslate2": "ctranslate2"}
+    for name, rates in ((name, measured.get(key, {})) for name, key in of_all.items()):
         for search, rate in rates.items():
             print(f"| {name}, {search} | {rate['busy']:.0f} | {1e6 / rate['busy'] / 3600 * price:.3f} |")
 

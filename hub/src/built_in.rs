@@ -29,6 +29,10 @@ static MODELS: &[BuiltIn] = &[
     BuiltIn { title: wordloom_model_en_de::NAME, pair: ["en", "de"], licence: CC_BY, files: &wordloom_model_en_de::FILES },
     #[cfg(feature = "embedded-models")]
     BuiltIn { title: wordloom_model_de_en::NAME, pair: ["de", "en"], licence: CC_BY, files: &wordloom_model_de_en::FILES },
+    #[cfg(feature = "embedded-models")]
+    BuiltIn { title: wordloom_model_en_fr::NAME, pair: ["en", "fr"], licence: CC_BY, files: &wordloom_model_en_fr::FILES },
+    #[cfg(feature = "embedded-models")]
+    BuiltIn { title: wordloom_model_fr_en::NAME, pair: ["fr", "en"], licence: CC_BY, files: &wordloom_model_fr_en::FILES },
 ];
 
 impl BuiltIn {

@@ -139,10 +139,7 @@ impl PipelineCache {
                 source: wgpu::ShaderSource::Wgsl(self.text(kernel).into()),
             };
             let checks = wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..Default::default() };
-            #[expect(
-                unsafe_code,
-                reason = "counters that end endless loops keep drivers from unrolling any"
-            )]
+            #[expect(unsafe_code, reason = "counters that end endless loops keep drivers from unrolling any")]
             // SAFETY: all loops of the kernels end. Every other check stays.
             unsafe {
                 device.create_shader_module_trusted(shader, checks)

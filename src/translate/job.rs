@@ -266,24 +266,26 @@ impl<'a> Job<'a> {
     /// The translation of a sentence so far, and its settled length in bytes.
     fn partial(&self, index: usize) -> Option<(String, usize)> {
         let first = self.firsts[index];
+        let source = &self.requests[first].input_ids;
         let whole = |text: String| {
             let length = text.len();
             Some((text, length))
         };
         if let Some(found) = &self.results[first] {
-            let text = self.texts[first].get_or_init(|| self.translator.decode(&found.hypotheses[0].tokens));
+            let text =
+                self.texts[first].get_or_init(|| self.translator.decode(source, &found.hypotheses[0].tokens));
             return whole(text.clone());
         }
         let running = self.running.iter().find(|running| running.sentence == first)?;
-        let text = self.translator.decode(&running.tokens);
+        let text = self.translator.decode(source, &running.tokens);
         if running.finished {
             return whole(text);
         }
-        let settled = self.translator.decode(&running.tokens[..running.settled]);
+        let settled = self.translator.decode(source, &running.tokens[..running.settled]);
         let common = text.bytes().zip(settled.bytes()).take_while(|(a, b)| a == b).count();
-        // the next token may change the end: complete a character, or remove a space before a full stop
-        let kept =
-            settled[..settled.floor_char_boundary(common)].trim_end_matches(char::REPLACEMENT_CHARACTER);
+        // the next tokens may change the end: complete a character, or remove a space before a full stop
+        let kept = &settled[..settled.floor_char_boundary(common)];
+        let kept = kept.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
         let settled_length = kept.floor_char_boundary(kept.len().saturating_sub(LOOSE_END));
         Some((text, settled_length)).filter(|(text, _)| !text.is_empty())
     }

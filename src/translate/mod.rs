@@ -24,6 +24,7 @@ mod glossary;
 mod job;
 mod languages;
 mod layout;
+mod lost_bytes;
 mod options;
 mod parts;
 mod pivot;

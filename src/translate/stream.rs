@@ -10,6 +10,7 @@ use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
 use super::job::{Job, Update};
 use super::languages::resolve_languages;
+use super::lost_bytes;
 use super::options::TranslateOptions;
 use super::texts::Texts;
 use super::translator::Translator;
@@ -151,7 +152,7 @@ impl Translator {
             resolve_languages(&self.tokenizer, options, self.transformer.generation_config())?;
         let mut job = job.borrow_mut();
         let (source, input_ids) = job.input(sentence);
-        let target = self.tokenizer.decode(&best.tokens, true)?;
+        let target = lost_bytes::decode(&self.tokenizer, input_ids, &best.tokens)?;
         let source_tokens = tokens(&self.tokenizer, input_ids, source, direction.text_prefix(), false);
         let mut target_tokens = tokens(&self.tokenizer, &best.tokens, &target, "", true);
         target_tokens.remove(0);

@@ -8,6 +8,7 @@ use super::cache::SentenceCache;
 use super::error::TranslateError;
 use super::glossary::{Glossary, GlossaryError, GlossaryFile};
 use super::languages::resolve_languages;
+use super::lost_bytes;
 use super::options::TranslateOptions;
 use super::translation::{Sentence, SentenceHypothesis};
 use crate::decode::{ConstraintMode, Constraints};
@@ -170,7 +171,7 @@ impl Translator {
             .into_iter()
             .map(|search| {
                 Ok(SentenceHypothesis {
-                    text: self.tokenizer.decode(&search.tokens, true)?,
+                    text: lost_bytes::decode(&self.tokenizer, &request.input_ids, &search.tokens)?,
                     reached_max_length: search.tokens.len() >= request.options.max_length,
                     prescribed: prescribed(&search.tokens, request.options.constraints.as_deref()),
                     search,
@@ -181,9 +182,9 @@ impl Translator {
         Ok(Sentence { source, source_ids, hypotheses, tree, attention, alignment: None })
     }
 
-    pub(super) fn decode(&self, tokens: &[u32]) -> String {
+    pub(super) fn decode(&self, source_ids: &[u32], tokens: &[u32]) -> String {
         // a search makes only tokens of its vocabulary
-        self.tokenizer.decode(tokens, true).unwrap_or_default()
+        lost_bytes::decode(&self.tokenizer, source_ids, tokens).unwrap_or_default()
     }
 }
 

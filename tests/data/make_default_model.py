@@ -3,10 +3,12 @@
 
     python make_default_model.py ../../models/tatoeba-en-de-q8 [--check] [--bleu [FILE]]
     python make_default_model.py ../../models/tatoeba-de-en-q8 --swap [--check] [--bleu [FILE]]
+    python make_default_model.py ../../models/tatoeba-en-fr-q8 --test tatoeba-test-fr.tsv [--check] [--bleu [FILE]]
+    python make_default_model.py ../../models/tatoeba-fr-en-q8 --of tatoeba-en-fr-q8 --swap --test tatoeba-test-fr.tsv [--check] [--bleu [FILE]]
 
-Writes FOLDER/expected.json, with the sentences of models/tatoeba-en-de/expected.json or, with --swap, their translations. --check compares instead.
---bleu translates tatoeba-test.tsv as well and prints the scores of the model's card; FILE gets the translations
-with 4 beams, for make_evaluate.py. Weights in 8 bits (docs/weights.md) are multiplied by their scales first.
+Writes FOLDER/expected.json, with the sentences of models/tatoeba-en-de/expected.json (of another folder: --of) or, with --swap, their translations.
+--check compares instead. --bleu translates tatoeba-test.tsv (another table: --test) as well and prints the scores of the model's card; FILE gets the
+translations with 4 beams, for make_evaluate.py. Weights in 8 bits (docs/weights.md) are multiplied by their scales first.
 Arithmetic is float32.
 Python: torch (CPU), transformers 5.23.0, sentencepiece, safetensors; sacrebleu 2.6.0 for --bleu.
 """
@@ -22,7 +24,7 @@ from safetensors.torch import load_file
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
 DATA = Path(__file__).parent
-SOURCE = DATA / "../../models/tatoeba-en-de"
+MODELS = DATA / "../../models"
 SETTINGS = ["max_length", "length_penalty", "early_stopping", "bad_words_ids", "forced_eos_token_id",
             "decoder_start_token_id", "eos_token_id", "pad_token_id"]
 BEAMS = 4
@@ -75,10 +77,10 @@ def translate(texts, tokenizer, model, beams):
     return [out[i] for i in range(len(texts))]
 
 
-def print_scores(tokenizer, model, file, swap):
+def print_scores(tokenizer, model, file, swap, table):
     import sacrebleu
 
-    pairs = [line.split("\t") for line in (DATA / "tatoeba-test.tsv").read_text().splitlines()]
+    pairs = [line.split("\t") for line in (DATA / table).read_text().splitlines()]
     sources, references = ([pair[side] for pair in pairs] for side in ((1, 0) if swap else (0, 1)))
     for beams in (1, BEAMS):
         translations = translate(sources, tokenizer, model, beams)
@@ -92,13 +94,15 @@ def print_scores(tokenizer, model, file, swap):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--of", default="tatoeba-en-de")
     parser.add_argument("--swap", action="store_true")
+    parser.add_argument("--test", default="tatoeba-test.tsv")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--bleu", nargs="?", type=Path, const=False, metavar="FILE")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
 
-    stored = json.loads((SOURCE / "expected.json").read_text())
+    stored = json.loads((MODELS / arguments.of / "expected.json").read_text())
     tokenizer = MarianTokenizer.from_pretrained(folder)
     model, double = load(folder, torch.float32), load(folder, torch.float64)
     side = "beam_text" if arguments.swap else "source"
@@ -123,7 +127,7 @@ def main():
         (folder / "expected.json").write_text(json.dumps(header, ensure_ascii=False, indent=1))
         print(f"{len(cases)} cases")
     if arguments.bleu is not None:
-        print_scores(tokenizer, model, arguments.bleu, arguments.swap)
+        print_scores(tokenizer, model, arguments.bleu, arguments.swap, arguments.test)
 
 
 main()

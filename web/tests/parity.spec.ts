@@ -44,7 +44,9 @@ for (const device of ['cpu', 'gpu'] as const) {
     expect(result.beam.ids).toEqual(cases.map((it) => it.beam_ids));
     const whole = cases.filter((_, index) => result.texts[index] !== undefined);
     expect(whole.length).toBeGreaterThan(30);
-    expect(result.texts.filter((text) => text !== undefined)).toEqual(whole.map((it) => it.beam_text));
+    // where the model loses bytes of an emoji, the translation has that of the source
+    const wanted = whole.map((it) => it.beam_text.replace(/\uFFFD+/, '😀'));
+    expect(result.texts.filter((text) => text !== undefined)).toEqual(wanted);
     for (const [index, { beam_score }] of cases.entries()) {
       expect(result.beam.scores[index]).toBeCloseTo(beam_score, 4);
     }

@@ -116,7 +116,7 @@ fn the_models_of_the_program_translate_both_ways() {
     cache.run(&wrong, "").fails(2, &["built-in:de-en reads deu, not English"]);
     cache
         .run(&["translate", "--model", "built-in:de-xx", station], "")
-        .fails(2, &["built-in:de-xx is not part of this program; there are built-in:en-de, built-in:de-en"]);
+        .fails(2, &["built-in:de-xx is not part of this program; there are built-in:en-de, built-in:de-en, built-in:en-fr, built-in:fr-en"]);
 }
 
 #[test]
@@ -207,11 +207,15 @@ fn what_is_not_there_can_be_had_with_one_command() {
     let cases: [(&str, &str, &[&str]); 4] = [
         (
             "en",
-            "fr",
-            &["English to French", "`wordloom models get firefox:en-fr` gets one", "about 26 MB, MPL-2.0"],
+            "pt",
+            &[
+                "English to Portuguese",
+                "`wordloom models get firefox:en-pt` gets one",
+                "about 26 MB, MPL-2.0",
+            ],
         ),
-        ("ko", "fr", &["`wordloom models get firefox:en-fr` gets one"]), // the other half is there
-        ("uk", "fr", &["`wordloom models get firefox:uk-en firefox:en-fr` gets two through English"]),
+        ("ko", "pt", &["`wordloom models get firefox:en-pt` gets one"]), // the other half is there
+        ("uk", "pt", &["`wordloom models get firefox:uk-en firefox:en-pt` gets two through English"]),
         ("en", "ia", &["English to Interlingua", "none is known", "--model"]),
     ];
     for (from, to, parts) in cases {
