@@ -218,7 +218,7 @@ fn wrong_requests_are_refused_with_a_reason() {
         ("q", json!("x".repeat(3000)), 413, "exceeds 2048 bytes"),
         ("source", Value::Null, 400, "missing source parameter"),
         ("source", json!("xx"), 400, "xx is not supported"),
-        ("source", json!("fr"), 400, "fr is not supported"),
+        ("source", json!("es"), 400, "es is not supported"),
         ("source", json!("de"), 400, ""),
         ("target", Value::Null, 400, "missing target parameter"),
         ("target", json!("<b>"), 400, "is not supported"),
