@@ -55,6 +55,18 @@ test('the other direction is downloaded when it is chosen, and then needs no net
   await expect(wordloom.output).toHaveText('Where is the railway station?');
 });
 
+test('French is there in both directions', async ({ page, wordloom }) => {
+  await wordloom.open();
+  await page.getByRole('button', { name: /^To: / }).click();
+  await page.getByRole('region', { name: 'To download' }).getByRole('button', { name: /^French/ }).click();
+  expect(await wordloom.translate(STATION)).toBe('Où est la gare ?');
+  await shots(page, wordloom, 'english-french');
+  await page.getByRole('button', { name: /^Swap/ }).click();
+  await expect(page.getByRole('button', { name: /^From: / })).toHaveAccessibleName('From: French');
+  await page.getByRole('textbox', { name: 'French' }).fill('Où est la gare ?');
+  await expect(wordloom.output).toHaveText(/^Where('s| is) the (train |railway )?station\?$/);
+});
+
 /** Light, dark and narrow. */
 async function shots(page: Page, wordloom: Wordloom, name: string): Promise<void> {
   const size = page.viewportSize()!;
