@@ -1,6 +1,6 @@
 """What Python costs: the same lines by the command, by `Translator`, and through Arrow, in turn.
 
-    python python/bench.py LINES --command target/release/wordloom [--weights f32] [--beams 1] [--rounds 5]
+    python python/benches/overhead.py LINES --command target/release/wordloom [--weights f32] [--beams 1] [--rounds 5]
 
 LINES has a text a line. All run on the CPU. `command` and `list` are the whole process: start, model, translation, writing the file. `loaded` and
 `arrow` are `translate` and `translate_arrow` of a translator that is there. Needs the package `wordloom` of the same sources, and pyarrow.
