@@ -112,7 +112,7 @@ pub enum PrecisionChoice {
     Auto,
     /// A fixed precision.
     Is(WeightPrecision),
-    /// [`WeightPrecision::Q8`] with [`InputRounding::EightBits`], on the CPU: the fastest there, and the least exact.
+    /// [`WeightPrecision::Q8`] with [`InputRounding::EightBits`], on the CPU: the fastest on processors that multiply bytes, and the least exact.
     W8A8,
 }
 

@@ -41,7 +41,8 @@ def main():
     import wordloom
 
     lines = arguments.lines.read_text(encoding="utf-8").split("\n")[:-1]
-    table = pyarrow.array(lines)
+    column = pyarrow.array(lines)
+
     def loaded():
         # a new one for each run: a translator remembers sentences
         translator = wordloom.Translator(device="cpu", weights=arguments.weights, beams=int(arguments.beams))
@@ -57,7 +58,7 @@ def main():
             "command": lambda _: subprocess.run(command, check=True, capture_output=True),
             "list": lambda _: subprocess.run(script, check=True, capture_output=True),
             "loaded": lambda translator: translator.translate(lines),
-            "arrow": lambda translator: pyarrow.array(translator.translate_arrow(table)),
+            "arrow": lambda translator: pyarrow.array(translator.translate_arrow(column)),
         }
         taken = {name: [] for name in works}
         for _ in range(arguments.rounds):

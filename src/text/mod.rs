@@ -42,6 +42,7 @@ pub use firefox::FirefoxTokenizer;
 pub use guard::panic_is_caught;
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
+pub(crate) use sentencepiece::byte_of;
 pub use sentencepiece::{Normalization, SentencePiece, UnigramFile};
 pub use sentences::{Line, Sentence, split_lines};
 pub use tokenizer::{Tokenizer, TokenizerFiles};

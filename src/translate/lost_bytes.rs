@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::text::{TextError, Tokenizer};
+use crate::text::{TextError, Tokenizer, byte_of};
 
 /// The text of a translation's tokens. Letters whose bytes came out broken are those of the source, in their order, as far as
 /// there are some that did not come out whole.
@@ -56,9 +56,7 @@ enum Item {
 impl Item {
     fn of(piece: Option<&str>) -> Self {
         let piece = piece.unwrap_or_default();
-        let digits = piece.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-        match digits.filter(|digits| digits.len() == 2).and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        {
+        match byte_of(piece) {
             Some(byte) => Self::Byte(byte),
             None if piece.starts_with('▁') => Self::Word,
             None => Self::Other,
@@ -116,15 +114,6 @@ mod tests {
         let (broken, whole) = broken_and_whole(&items(&pieces));
         assert_eq!(broken, [2..6, 11..12]);
         assert_eq!(whole, ["Ł"]);
-    }
-
-    #[test]
-    fn pieces_that_look_like_bytes_are_none() {
-        for piece in ["<0x9>", "<0xGG>", "<0x1234>", "0xEB", ""] {
-            assert_eq!(Item::of(Some(piece)), Item::Other, "{piece}");
-        }
-        assert_eq!(Item::of(None), Item::Other);
-        assert_eq!(Item::of(Some("<0xEB>")), Item::Byte(0xEB));
     }
 
     #[cfg(feature = "embedded-model")]

@@ -111,7 +111,7 @@ impl std::ops::Index<u32> for Pieces {
 }
 
 /// The byte that a piece such as `<0x1F>` stands for.
-pub(super) fn byte_of(piece: &str) -> Option<u8> {
+pub(crate) fn byte_of(piece: &str) -> Option<u8> {
     let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
     let uppercase = digits.len() == 2 && digits.bytes().all(|d| matches!(d, b'0'..=b'9' | b'A'..=b'F'));
     uppercase.then(|| u8::from_str_radix(digits, 16).ok())?
