@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -13,6 +14,10 @@ import wordloom
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 DEFAULT_MODEL = Path(__file__).parents[2] / "models" / "tatoeba-en-de-q8"
+
+
+# a shell ignores Ctrl-C for what it starts in the background, and so would the tests of Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -162,7 +162,7 @@ def test_ctrl_c_writes_a_checkpoint(pairs, tmp_path):
     presser = threading.Thread(target=press)
     presser.start()
     with pytest.raises(KeyboardInterrupt):
-        trained(pairs, tmp_path / "out", max_steps=10**8, test_steps=10**8, on_step=lambda _: begun.set())
+        trained(pairs, tmp_path / "out", max_minutes=2, test_steps=10**8, on_step=lambda _: begun.set())
     presser.join()
     (name,) = checkpoints(tmp_path / "out")
     step = int(name.removeprefix("step-"))

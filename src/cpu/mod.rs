@@ -91,7 +91,7 @@ pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub use low_rank::low_rank;
 pub use panels::Panels;
-pub(crate) use parallel::{among_the_cores, unless_stopped};
+pub(crate) use parallel::{among_the_cores, cores, unless_stopped};
 pub use project_length::{LengthFactors, project_length, projected_rows};
 pub use project_packed::{
     PackedRows, length_factor_gradient, packed_ranges, packed_row_gradient, project_packed,

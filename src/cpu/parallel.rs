@@ -39,10 +39,7 @@ const PIECES: usize = 16;
 impl Budget {
     /// The budget of a whole operator of `work` multiplications.
     pub fn new(work: usize) -> Self {
-        #[cfg(not(target_arch = "wasm32"))]
-        let cores = rayon::current_num_threads();
-        #[cfg(target_arch = "wasm32")]
-        let cores = 1;
+        let cores = cores();
         let most = if cores == 1 { 1 } else { PIECES * cores };
         Self { pieces: (work / GRAIN).clamp(1, most) }
     }
@@ -62,6 +59,14 @@ impl Budget {
             b(half);
         }
     }
+}
+
+/// Number of threads that share the work of an operator.
+pub fn cores() -> usize {
+    #[cfg(not(target_arch = "wasm32"))]
+    return rayon::current_num_threads();
+    #[cfg(target_arch = "wasm32")]
+    return 1;
 }
 
 /// Runs a sequence of operators on the threads that share their work, so that no operator is handed over.

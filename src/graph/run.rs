@@ -105,6 +105,17 @@ impl Session {
         Program(index)
     }
 
+    /// Adds a program to a session on the CPU, where it costs no more than its plan.
+    ///
+    /// # Panics
+    /// On a GPU, where pipelines would be compiled in the middle of a run.
+    pub fn add(&mut self, plan: Plan) -> Program {
+        match &mut self.runner {
+            Runner::Cpu(session) => Program(session.add(plan)),
+            Runner::Gpu(_) => unreachable!("all programs are known before"),
+        }
+    }
+
     /// Writes the first elements of a u32 state. Panics if `data` is longer than the state.
     pub fn write(&mut self, state: State, data: &[u32]) {
         self.write_rows(state, 0, data);

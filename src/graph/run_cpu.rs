@@ -40,25 +40,34 @@ impl Clock {
 
 pub(super) struct CpuSession {
     states: Vec<Words>,
-    programs: Vec<Program>,
-}
-
-struct Program {
-    plan: Plan,
+    plans: Vec<Plan>,
+    /// Buffers of every plan's temporary values: plans run in turn.
     shared: Vec<Words>,
 }
 
 impl CpuSession {
     pub fn new(states: &StateTable, plans: Vec<Plan>) -> Self {
         let states = states.entries.iter().map(|(_, state)| vec![0; state.shape.elements()]).collect();
-        let programs = plans
-            .into_iter()
-            .map(|plan| {
-                let shared = plan.buffers.elements.iter().map(|&elements| vec![0; elements]).collect();
-                Program { plan, shared }
-            })
-            .collect();
-        Self { states, programs }
+        let mut session = Self { states, plans: Vec::with_capacity(plans.len()), shared: Vec::new() };
+        for plan in plans {
+            session.add(plan);
+        }
+        session
+    }
+
+    /// Adds a program, and returns its index.
+    pub fn add(&mut self, plan: Plan) -> usize {
+        let elements = &plan.buffers.elements;
+        if self.shared.len() < elements.len() {
+            self.shared.resize_with(elements.len(), Words::new);
+        }
+        for (buffer, &elements) in self.shared.iter_mut().zip(elements) {
+            if buffer.len() < elements {
+                *buffer = vec![0; elements];
+            }
+        }
+        self.plans.push(plan);
+        self.plans.len() - 1
     }
 
     pub fn write(&mut self, state: State, start: usize, data: &[u32]) {
@@ -110,8 +119,9 @@ impl CpuSession {
         first: usize,
         stop: &Arc<AtomicBool>,
     ) -> Option<usize> {
-        let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
-        let (states, weights) = (&mut self.states, HostWeights::Fixed(weights));
+        let Self { states, plans, shared } = self;
+        let Plan { graph, buffers } = &plans[program];
+        let weights = HostWeights::Fixed(weights);
         let mut run =
             CpuRun { values: &graph.values, buffers, states, shared, weights, products: Products::F32 };
         let mut next = first;
@@ -132,7 +142,7 @@ impl CpuSession {
 
     /// Number of nodes of a program.
     pub fn nodes(&self, program: usize) -> usize {
-        self.programs[program].plan.graph.nodes.len()
+        self.plans[program].graph.nodes.len()
     }
 
     pub fn train(&mut self, program: usize, weights: &mut Weights) {
@@ -140,9 +150,9 @@ impl CpuSession {
     }
 
     fn run_with(&mut self, program: usize, weights: HostWeights<'_>) {
-        let Program { plan: Plan { graph, buffers }, shared } = &mut self.programs[program];
+        let Self { states, plans, shared } = self;
+        let Plan { graph, buffers } = &plans[program];
         let products = graph.training.as_ref().map_or(Products::F32, |training| training.settings.products);
-        let states = &mut self.states;
         let mut run = CpuRun { values: &graph.values, buffers, states, shared, weights, products };
         cpu::among_the_cores(|| graph.nodes.iter().for_each(|node| node.op.run(&mut run)));
     }

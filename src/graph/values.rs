@@ -26,6 +26,19 @@ pub struct State {
     pub dtype: Dtype,
 }
 
+impl State {
+    /// The first elements of the state, as a state of another shape. A graph has a state in one shape only.
+    ///
+    /// # Panics
+    /// If the state has fewer elements, or is an f32 state of another width, because a GPU pads its rows.
+    pub fn part(self, rows: usize, width: usize) -> Self {
+        let shape = Shape::new(rows, width);
+        assert!(shape.elements() <= self.shape.elements(), "{shape} of a state of {}", self.shape);
+        assert!(self.dtype == Dtype::U32 || width == self.shape.width, "{shape} of {}", self.shape);
+        Self { shape, ..self }
+    }
+}
+
 /// The states of a session.
 #[derive(Clone, Debug, Default)]
 pub struct StateTable {

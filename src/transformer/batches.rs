@@ -7,9 +7,11 @@ use super::queue::Followers;
 use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, column_capacity, padded_length, sees_length};
 use crate::Device;
+use crate::cpu;
 use crate::decode::DecodeOptions;
 use crate::kernels::AdapterClass;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
+use crate::precision::WeightPrecision;
 
 /// Limits of a batch, besides memory.
 struct Most {
@@ -22,12 +24,24 @@ struct Most {
 
 impl Most {
     /// Each weight that is read serves all rows, until a device is busy: a processor soon, a GPU late.
-    fn of(device: &Device) -> Self {
+    ///
+    /// * `searches`: number of searches that share the device
+    fn of(device: &Device, precision: WeightPrecision, searches: usize) -> Self {
         match device.gpu().map(|gpu| gpu.class()) {
-            None => Self { rows: 128, sentences: 64, source_tokens: 4096 },
+            None => Self::of_cores((cpu::cores() / searches).max(1), precision),
             Some(AdapterClass::Software) => Self { rows: 64, sentences: 64, source_tokens: 4096 },
             Some(AdapterClass::Hardware) => Self { rows: 512, sentences: 512, source_tokens: 16_384 },
         }
+    }
+
+    /// A core's rows should have their keys, values and logits in its own cache; then weights, which are read once for all
+    /// rows, count the more, the larger they are. Measured: docs/performance.md, "Many short lines".
+    fn of_cores(cores: usize, precision: WeightPrecision) -> Self {
+        let (rows, sentences) = match precision {
+            WeightPrecision::F32 | WeightPrecision::F16 => (64, 40),
+            WeightPrecision::Q8 => (48, 24),
+        };
+        Self { rows: (rows * cores).min(128), sentences: (sentences * cores).min(64), source_tokens: 4096 }
     }
 }
 
@@ -51,7 +65,7 @@ impl Transformer {
 
     /// Maximal number of sentences of a batch, and of its rows.
     pub(super) fn most_sentences_and_rows(&self) -> [usize; 2] {
-        let Most { rows, sentences, .. } = Most::of(&self.device());
+        let Most { rows, sentences, .. } = Most::of(&self.device(), self.precision(), 1);
         [sentences, rows].map(|most| most.min(self.recovery.most_sentences()))
     }
 
@@ -87,7 +101,7 @@ impl Transformer {
         let most = self.recovery.most_sentences();
         let device = self.device();
         let largest_buffer = device.max_buffer_bytes();
-        let limits = Most::of(&device);
+        let limits = Most::of(&device, self.precision(), searches);
         let most_cached = MAX_CACHE_BYTES.min(MAX_CACHE_BYTES_OF_ALL / searches as u64);
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;

@@ -5,6 +5,7 @@ use crate::model::TextBlocks;
 use crate::model::config::ModelConfig;
 
 /// The states behind [`TextBlocks`].
+#[derive(Clone)]
 pub(super) struct BlockStates {
     /// Tokens of a block.
     tokens: usize,

@@ -14,6 +14,7 @@ pub(super) enum Extent {
 }
 
 /// The states behind [`GlobalTokens`], for layers with blocks.
+#[derive(Clone)]
 pub(super) struct EndStates {
     blocks: TokenBlocks,
     extent: Extent,

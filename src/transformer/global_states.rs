@@ -6,6 +6,7 @@ use crate::model::config::ModelConfig;
 use crate::model::{Globals, SelfAttentionError};
 
 /// The states behind [`GlobalTokens`].
+#[derive(Clone)]
 pub(super) struct GlobalStates {
     most: usize,
     length: usize,

@@ -5,8 +5,10 @@ use crate::graph::{Graph, Session, State, StateTable};
 use crate::model::config::ModelConfig;
 use crate::model::embedding::Tokens;
 use crate::model::{Sequences, Visible};
+use crate::shape::Shape;
 
 /// Sequences that a program reads as a whole.
+#[derive(Clone)]
 pub(super) struct InputStates {
     /// Padded length in tokens.
     pub length: usize,
@@ -50,6 +52,28 @@ impl InputStates {
         let blocks = BlockStates::new(states, name, (batch, length), config);
         let ends = EndStates::new(states, name, (batch, length), config, extent);
         Self { globals, blocks, ends, is_source: true, ..input }
+    }
+
+    /// The states of fewer or shorter sequences, in the same memory.
+    ///
+    /// # Panics
+    /// If there is no room for them, or if layers see another padded length.
+    pub fn part(&self, batch: usize, length: usize) -> Self {
+        let Self { tokens, positions, mask, globals, blocks, ends, is_source, .. } = self;
+        if mask.shape == Shape::new(batch, length) {
+            return self.clone();
+        }
+        assert!(globals.is_none() && blocks.is_none() && ends.is_none(), "layers that see the length");
+        Self {
+            length,
+            tokens: tokens.part(batch * length, 1),
+            positions: positions.part(batch * length, 1),
+            mask: mask.part(batch, length),
+            globals: None,
+            blocks: None,
+            ends: None,
+            is_source: *is_source,
+        }
     }
 
     pub fn values(&self, g: &mut Graph, batch: usize) -> (Tokens, Sequences) {

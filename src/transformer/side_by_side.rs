@@ -15,6 +15,7 @@ use super::error::GenerateError;
 use super::placed::Placed;
 use super::queue::{Followers, Seats, Watcher, pause};
 use super::request::{GenerateRequest, Generation, Keep, Progress};
+use crate::cpu;
 use crate::decode::{BatchSearch, Hypothesis};
 
 /// Fewest rows of a search: with fewer, each core reads all weights for little work.
@@ -30,7 +31,7 @@ impl Pools {
     /// Pools for requests with so many rows. `None` if one search with all threads is best, or if there is no memory for
     /// more threads.
     pub fn new(rows: usize) -> Option<Self> {
-        let threads = rayon::current_num_threads();
+        let threads = cpu::cores();
         let searches = (rows / FEWEST_ROWS).min(threads);
         if searches < 2 {
             return None;

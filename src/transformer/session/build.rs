@@ -52,12 +52,14 @@ impl Planned {
         };
         let build = Build { model, states: &states, batch: key.batch };
         let mut plans = vec![(Program::Step, build.step(&search)?)];
-        if let Some(source) = &states.source {
+        if let Some(source) = states.source.as_ref().filter(|_| !key.groups) {
             plans.push((Program::Encode, build.encode("encode", source, key.batch, &states.memory)?));
         }
-        for (index, NextStates { input, memory }) in states.next.iter().enumerate() {
-            let plan = build.encode("encode the next", input, key.next, memory)?;
-            plans.push((Program::EncodeNext(index), plan));
+        if let Some(next) = states.next.as_ref().filter(|_| !key.groups) {
+            for &length in &key.next_lengths {
+                let program = Program::EncodeNext { sources: key.next, length };
+                plans.push((program, build.encode_next(next, key.next, length)?));
+            }
         }
         if let Some(prompt) = &states.prompt {
             plans.push((Program::ReadPrompt, build.read_prompt(prompt)?));
@@ -67,10 +69,10 @@ impl Planned {
     }
 }
 
-struct Build<'a> {
-    model: &'a LoadedModel,
-    states: &'a SessionStates,
-    batch: usize,
+pub(super) struct Build<'a> {
+    pub model: &'a LoadedModel,
+    pub states: &'a SessionStates,
+    pub batch: usize,
 }
 
 impl Build<'_> {
@@ -108,6 +110,17 @@ impl Build<'_> {
         let keys = Columns { value: key_values, first: 0 };
         let mask = sequences.visible.mask().expect("a search's source has a mask");
         weights_of(g, config, blueprint, (AttentionKind::Cross, layer), [queries, keys], mask)
+    }
+
+    /// Encodes a group of sources.
+    pub fn encode_next(
+        &self,
+        next: &NextStates,
+        sources: usize,
+        length: usize,
+    ) -> Result<Plan, GenerateError> {
+        let NextStates { input, memory } = next.part(sources, length);
+        self.encode("encode the next", &input, sources, &memory)
     }
 
     /// Encodes sources, and makes the keys and values of every cross-attention.

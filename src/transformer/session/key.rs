@@ -12,14 +12,16 @@ use crate::transformer::request::GenerateRequest;
 /// Source lengths and cache capacities are multiples of these, so that similar batches share a session.
 const SOURCE_BUCKET: usize = 8;
 const CAPACITY_BUCKET: usize = 32;
-/// The CPU encodes sources at more lengths: in steps of an eighth of the length, in multiples of this.
-const CPU_BUCKET: usize = 4;
-const CPU_SHARE: usize = 8;
+/// The CPU, where a length costs no more than a plan, encodes sources at their own length, up to this share.
+const CPU_SHARE: usize = 16;
 /// Smallest room for output columns, if not all tokens are computed.
 const FEWEST_COLUMNS: usize = 256;
 
-/// One in this many sentences is finished before others take over rows. Fewer would cost launches, more would idle.
+/// One in this many sentences is finished before others take over rows of a GPU. Fewer would cost launches, more would idle.
 const NEXT_SHARE: usize = 8;
+/// The most sources of a group on the CPU: one in four, or all of a small batch.
+const CPU_NEXT_SHARE: usize = 4;
+const SMALL_BATCH: usize = 8;
 
 /// Padded length of a source of `length` tokens.
 pub fn padded_length(config: &ModelConfig, length: usize) -> usize {
@@ -61,10 +63,12 @@ pub struct SessionKey {
     pub prompt_length: usize,
     /// Cache slots of each row.
     pub capacity: usize,
-    /// Maximal number of sentences that are encoded while others are decoded.
+    /// Maximal number of sources that are encoded together, besides those of the whole batch; 0: none are.
     pub next: usize,
     /// Padded lengths at which these are encoded, ascending; the last one is `source_length`.
     pub next_lengths: Vec<usize>,
+    /// Whether the sources of the batch are encoded in such groups, too.
+    pub groups: bool,
     /// Room for output columns of each row; 0: all tokens are computed.
     pub columns: usize,
     pub scoring: TopKShape,
@@ -108,6 +112,8 @@ impl SessionKey {
         let with_terms = search.wanted() > 0;
         let globals = most_globals(config, requests.iter().map(|request| &request.global_tokens[..]));
         let heads = model.config.decoder.heads;
+        let follow = followers != Followers::None;
+        let groups = in_groups(model, source_length, globals) && !attention;
         let draws = requests.iter().any(|request| request.options.sampling.is_some());
         Self {
             batch: requests.len(),
@@ -115,8 +121,16 @@ impl SessionKey {
             globals,
             prompt_length: padded_prompt(config, longest(|request| request.options.before_last().len())),
             capacity,
-            next: if followers == Followers::None { 0 } else { requests.len().div_ceil(NEXT_SHARE) },
-            next_lengths: next_lengths(model, followers, source_length, globals),
+            next: match (groups, follow) {
+                (true, _) => requests.len().div_ceil(CPU_NEXT_SHARE).max(requests.len().min(SMALL_BATCH)),
+                (false, true) => requests.len().div_ceil(NEXT_SHARE),
+                (false, false) => 0,
+            },
+            next_lengths: match follow || groups {
+                true => next_lengths(model, followers, source_length, globals),
+                false => Vec::new(),
+            },
+            groups,
             columns,
             scoring,
             search: match model.device {
@@ -135,7 +149,7 @@ impl SessionKey {
     /// The same with the search on a GPU, on any device.
     pub fn on_gpu(self, config: &ModelConfig, requests: &[&GenerateRequest]) -> Self {
         let search = DeviceSearchKey::new(config, requests, &self.scoring, self.capacity);
-        Self { search: SearchKey::Device(search), ..self }
+        Self { search: SearchKey::Device(search), next: 0, next_lengths: Vec::new(), groups: false, ..self }
     }
 
     /// Rows of each sentence.
@@ -149,16 +163,21 @@ pub fn sees_length(config: &ModelConfig, globals: usize) -> bool {
     globals > 0 || config.block_tokens.is_some() || config.encoder_blocks().is_some()
 }
 
-/// The lengths at which sources of requests are encoded, down to a bucket, so that a source has little padding: halves of
-/// the longest on a GPU, which compiles programs for each, and in smaller steps on the CPU.
+/// Whether each group of a batch's sources can be encoded at its own length.
+fn in_groups(model: &LoadedModel, source_length: usize, globals: usize) -> bool {
+    model.device.gpu().is_none() && source_length > 0 && !sees_length(&model.config, globals)
+}
+
+/// The lengths at which groups of sources are encoded, so that a source has little padding: halves of the longest on a GPU,
+/// which compiles programs for each, and in small steps on the CPU.
 fn next_lengths(model: &LoadedModel, followers: Followers, longest: usize, globals: usize) -> Vec<usize> {
-    let (bucket, shorter): (_, fn(usize) -> usize) = match model.device {
-        Device::Gpu(_) => (SOURCE_BUCKET, |length| (length / 2).next_multiple_of(SOURCE_BUCKET)),
-        Device::Cpu => (CPU_BUCKET, |length| (length - length.div_ceil(CPU_SHARE)) / CPU_BUCKET * CPU_BUCKET),
+    let shorter: fn(usize) -> usize = match model.device {
+        Device::Gpu(_) => |length| (length / 2).next_multiple_of(SOURCE_BUCKET),
+        Device::Cpu => |length| length - (length / CPU_SHARE).max(1),
     };
-    let shortest = match followers {
-        Followers::None => return Vec::new(),
-        Followers::Mixed if !sees_length(&model.config, globals) => bucket.min(longest),
+    let shortest = match (in_groups(model, longest, globals), followers) {
+        (true, _) => 1,
+        (false, Followers::Mixed) if !sees_length(&model.config, globals) => SOURCE_BUCKET.min(longest),
         _ => longest,
     };
     let lengths = std::iter::successors(Some(longest), |&length| {

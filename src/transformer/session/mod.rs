@@ -5,11 +5,13 @@
 //! best candidates of each row, and writes a token and a cache slot per row.
 //!
 //! The sources of waiting requests are encoded while others are decoded, and take over the rows of finished sentences.
+//! On the CPU, the sources of the first requests are encoded in such groups, too, each at its own length.
 //!
-//! `key` is the shape of a batch, `states` its buffers, `build` the graph of each program, `run` the run, `pool` the
-//! idle sessions.
+//! `key` is the shape of a batch, `states` its buffers, `build` the graph of each program, `run` the run, `encode` its
+//! encoder, `pool` the idle sessions.
 
 mod build;
+mod encode;
 mod key;
 mod pool;
 mod run;
@@ -39,8 +41,11 @@ pub struct DecodeSession {
 #[derive(Clone, Copy, PartialEq)]
 enum Program {
     Encode,
-    /// Encodes the sources of waiting requests, at the length of this index.
-    EncodeNext(usize),
+    /// Encodes a group of sources at a padded length.
+    EncodeNext {
+        sources: usize,
+        length: usize,
+    },
     /// Reads the prompts without their last tokens.
     ReadPrompt,
     Step,

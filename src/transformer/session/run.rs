@@ -1,7 +1,7 @@
-use super::states::{NextStates, PromptStates, Ready, SessionStates, write_columns};
+use super::states::{PromptStates, SessionStates, write_columns};
 use super::{DecodeSession, Program, Search, SessionKey};
 use crate::decode::{BatchSearch, Paths, SentenceSearch};
-use crate::graph::{RowCopy, State};
+use crate::graph::State;
 use crate::model::LayerCache;
 use crate::transformer::attention_inputs::{DecoderKeys, HypothesisRows};
 use crate::transformer::cancel::Cancel;
@@ -11,9 +11,6 @@ use crate::transformer::kept_attention::KeptLayer;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::queue::Seats;
 use crate::transformer::request::GenerateRequest;
-
-/// Tokens of a batch that a browser encodes in one go: it has no clock to tell a long text from a short one.
-const SHORT: usize = 1024;
 
 impl DecodeSession {
     /// Runs a batch, and the requests that take over its rows. Returns paths if the search keeps them.
@@ -26,7 +23,7 @@ impl DecodeSession {
     ) -> Result<Option<Paths>, GenerateError> {
         self.encode(model, &mut queue, cancel).await?;
         self.begin(model, &queue.batch(), &mut search);
-        self.encode_next(model, &mut queue);
+        self.encode_next(model, &mut queue)?;
         while !(search.is_finished() && self.seats_all()) {
             if cancel.listen().await {
                 return Err(GenerateError::Cancelled);
@@ -93,22 +90,6 @@ impl DecodeSession {
         searched && self.states.ready.requests.is_empty()
     }
 
-    /// Encodes the next sources, after the device's current work.
-    fn encode_next(&mut self, model: &LoadedModel, queue: &mut impl Seats) {
-        let SessionStates { next, ready: Ready { requests, seated, length }, .. } = &mut self.states;
-        if next.is_empty() {
-            return;
-        }
-        *seated = 0;
-        requests.extend(queue.next(self.key.next));
-        let sources = || requests.iter().map(|&index| queue.request(index).source());
-        let Some(longest) = sources().map(|(tokens, _)| tokens.len()).max() else { return };
-        *length = next.iter().position(|next| next.input.length >= longest).unwrap_or(next.len() - 1);
-        next[*length].input.write_source(&mut self.session, &model.config, sources());
-        let program = Program::EncodeNext(*length);
-        self.session.run(self.program(program), &model.weights);
-    }
-
     /// Gives the rows of finished sentences to encoded requests, and encodes more: on a GPU for all that are encoded or for
     /// none, because each time costs launches.
     fn seat_next(
@@ -120,14 +101,14 @@ impl DecodeSession {
         let at_once = model.device.gpu().is_some();
         loop {
             if self.states.ready.requests.is_empty() {
-                self.encode_next(model, queue); // a request may have come since
+                self.encode_next(model, queue)?; // a request may have come since
             }
             let fewest = if at_once { self.states.ready.requests.len() } else { 1 };
             if !self.seat_ready(model, queue, search, fewest)? {
                 return Ok(());
             }
             if at_once {
-                self.encode_next(model, queue);
+                self.encode_next(model, queue)?;
                 return Ok(());
             }
         }
@@ -143,10 +124,7 @@ impl DecodeSession {
     ) -> Result<bool, GenerateError> {
         let Self { session, states, rows, .. } = self;
         let SessionStates { source, memory, next, ready, columns, .. } = states;
-        let Some(source) = source else { return Ok(false) };
-        let Some(NextStates { input, memory: next_memory }) = next.get(ready.length) else {
-            return Ok(false);
-        };
+        let (Some(source), Some(next)) = (source, next) else { return Ok(false) };
         let promised = |sentence: usize| match &self.search {
             Search::Device(device) => device.has_promised(sentence),
             Search::Host(_) => false,
@@ -163,18 +141,8 @@ impl DecodeSession {
         let before = ready.seated;
         ready.seated += count;
         let seats: Vec<(usize, usize)> = free().zip(ready.requests.drain(..count)).collect();
-        let (length, room) = (input.length, source.length);
-        let copies = seats.iter().enumerate().flat_map(|(place, &(sentence, _))| {
-            let layers = next_memory.iter().zip(memory.iter());
-            layers.map(move |(&from, &to)| RowCopy {
-                from,
-                first: (before + place) * length,
-                to,
-                at: sentence * room,
-                rows: length,
-            })
-        });
-        session.copy_rows(&copies.collect::<Vec<_>>());
+        let places = (before..).zip(seats.iter().map(|&(sentence, _)| sentence));
+        session.copy_rows(&next.copies(memory, places, [ready.length, source.length]));
         for (sentence, index) in seats {
             let request = queue.request(index);
             source.write_mask(session, sentence, request.input_ids.len());
@@ -195,42 +163,13 @@ impl DecodeSession {
 
     /// Submits every program once, to compile its pipelines.
     pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
-        if let Some(source) = &self.states.source {
+        if let Some(source) = self.states.source.as_ref().filter(|_| !self.key.groups) {
             source.write_source(&mut self.session, &model.config, std::iter::once(request.source()));
             self.session.run(self.program(Program::Encode), &model.weights);
         }
         self.begin(model, &[request], search);
         self.rows.write(&mut self.session, &model.config, &search.step());
         self.session.run(self.program(Program::Step), &model.weights);
-    }
-
-    /// Encodes the sources, and shows how far it has come.
-    async fn encode(
-        &mut self,
-        model: &LoadedModel,
-        queue: &mut impl Seats,
-        cancel: &Cancel,
-    ) -> Result<(), GenerateError> {
-        let Some(source) = &self.states.source else { return Ok(()) };
-        let requests = queue.batch();
-        source.write_source(
-            &mut self.session,
-            &model.config,
-            requests.iter().map(|request| request.source()),
-        );
-        let program = self.program(Program::Encode);
-        if cfg!(target_arch = "wasm32") && requests.len() * self.key.source_length < SHORT {
-            self.session.run(program, &model.weights);
-            return Ok(());
-        }
-        let between = async |fraction| {
-            queue.show_encoding(fraction).await;
-            cancel.listen().await
-        };
-        match self.session.run_in_parts(program, &model.weights, cancel.flag(), between).await {
-            true if !cancel.is_cancelled() => Ok(()),
-            _ => Err(GenerateError::Cancelled),
-        }
     }
 
     /// Reads the prompts without their last tokens, and prepares the search.

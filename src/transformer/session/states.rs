@@ -1,6 +1,6 @@
 use super::SessionKey;
 use crate::decode::DecodeOptions;
-use crate::graph::{Graph, Session, State, StateTable};
+use crate::graph::{Graph, RowCopy, Session, State, StateTable};
 use crate::model::config::Mixer;
 use crate::model::{Cache, CellCache, LayerCache, Memory};
 use crate::scores::NO_TOKEN;
@@ -15,8 +15,8 @@ pub struct SessionStates {
     pub source: Option<InputStates>,
     /// Keys and values of cross-attention, for each layer: `[batch * source length, keys and values]`.
     pub memory: Vec<State>,
-    /// For each length at which sources are encoded, ascending; empty if no request takes over rows.
-    pub next: Vec<NextStates>,
+    /// The states of a group of sources; `None` if the whole batch is encoded at once, and no request takes over rows.
+    pub next: Option<NextStates>,
     pub ready: Ready,
     pub prompt: Option<PromptStates>,
     pub rows: RowStates,
@@ -26,11 +26,38 @@ pub struct SessionStates {
     pub columns: Option<State>,
 }
 
-/// Sources that are encoded while others are decoded, at one length.
+/// A group of sources that are encoded together, e.g. while others are decoded.
 pub struct NextStates {
     pub input: InputStates,
-    /// As [`SessionStates::memory`], for fewer and shorter sentences.
+    /// As [`SessionStates::memory`], for fewer sentences.
     pub memory: Vec<State>,
+}
+
+impl NextStates {
+    /// The states of fewer or shorter sources, in the same memory.
+    pub fn part(&self, sources: usize, length: usize) -> Self {
+        let memory = self.memory.iter().map(|state| state.part(sources * length, state.shape.width));
+        Self { input: self.input.part(sources, length), memory: memory.collect() }
+    }
+
+    /// Copies of the group's memory to that of the batch.
+    ///
+    /// * `memory`: [`SessionStates::memory`]
+    /// * `places`: places in the group, and the sentences in the batch
+    /// * `length`, `room`: padded tokens of each source in the group and in the batch
+    pub fn copies(
+        &self,
+        memory: &[State],
+        places: impl Iterator<Item = (usize, usize)>,
+        [length, room]: [usize; 2],
+    ) -> Vec<RowCopy> {
+        let copies = places.flat_map(|(place, sentence)| {
+            let layers = self.memory.iter().zip(memory);
+            let (first, at) = (place * length, sentence * room);
+            layers.map(move |(&from, &to)| RowCopy { from, first, to, at, rows: length })
+        });
+        copies.collect()
+    }
 }
 
 /// The requests whose memory is computed.
@@ -40,7 +67,7 @@ pub struct Ready {
     pub requests: Vec<usize>,
     /// Number of requests before them, which have seats by now.
     pub seated: usize,
-    /// Index of [`SessionStates::next`].
+    /// Padded length of each, tokens.
     pub length: usize,
 }
 
@@ -74,12 +101,10 @@ impl SessionStates {
                 .collect()
         };
         let memory = memory_of(states, "memory", batch * source_length);
-        let lengths = key.next_lengths.iter().filter(|&&length| length > 0);
-        let next = lengths.map(|&length| NextStates {
-            input: input(states, &format!("next source of {length}"), (key.next, length)),
-            memory: memory_of(states, &format!("next memory of {length}"), key.next * length),
+        let next = (key.next * source_length > 0).then(|| NextStates {
+            input: input(states, "next source", (key.next, source_length)),
+            memory: memory_of(states, "next memory", key.next * source_length),
         });
-        let next = next.collect();
         let attention = key
             .attention
             .then(|| AttentionInputs::new(states, model, batch * source_length, rows * capacity));
