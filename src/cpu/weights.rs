@@ -64,7 +64,7 @@ impl WeightMatrix<'_> {
             Self::F32(values) => out.copy_from_slice(&values[range]),
             Self::Panels(panels) => panels.widen_row(row, out),
             Self::F16(panels) => panels.widen_row(row, out),
-            Self::Q8 { values, .. } => i8::widen(&values[range], out),
+            Self::Q8 { values, .. } => StoredValue::widen(&values[range], out),
             Self::Quads { values, .. } => {
                 out.iter_mut().zip(values.row(row)).for_each(|(out, value)| *out = value.into());
             }

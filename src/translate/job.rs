@@ -40,6 +40,11 @@ pub struct Job<'a> {
     firsts: Vec<usize>,
     /// Results, at the indices of first requests.
     results: Vec<Option<Generation>>,
+    /// Number of requests that share each first one's result; 0 for the others.
+    equals: Vec<usize>,
+    /// Sentences that have results, and those of all texts.
+    done: Amount,
+    all: Amount,
     /// Alignments of sentences that are done, if they are kept.
     alignments: Vec<Option<SentenceAlignment>>,
     /// Sentences that have to be searched: one of those that are equal, and none that the cache has.
@@ -57,6 +62,19 @@ pub struct Job<'a> {
     running: Vec<Running>,
     encoding: Option<f32>,
     pub has_news: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    sentences: usize,
+    source_tokens: usize,
+}
+
+impl Amount {
+    fn add(&mut self, sentences: usize, request: &GenerateRequest) {
+        self.sentences += sentences;
+        self.source_tokens += sentences * request.input_ids.len();
+    }
 }
 
 struct Running {
@@ -84,10 +102,17 @@ impl<'a> Job<'a> {
             true => first_of_equals(&requests),
             false => (0..requests.len()).collect(),
         };
+        let mut equals = vec![0; requests.len()];
+        firsts.iter().for_each(|&first| equals[first] += 1);
+        let mut all = Amount::default();
+        requests.iter().for_each(|request| all.add(1, request));
         let mut job = Self {
             translator,
             layouts,
             sources,
+            equals,
+            done: Amount::default(),
+            all,
             results: vec![None; requests.len()],
             alignments: vec![None; requests.len()],
             texts: vec![OnceCell::new(); requests.len()],
@@ -115,6 +140,7 @@ impl<'a> Job<'a> {
             match cache.get(&self.requests[index]).filter(|_| reuse) {
                 Some(hypotheses) => {
                     self.results[index] = Some(Generation { hypotheses, ..Generation::default() });
+                    self.done.add(self.equals[index], &self.requests[index]);
                 }
                 None => self.searched.push(index),
             }
@@ -177,7 +203,7 @@ impl<'a> Job<'a> {
     fn found(&mut self, first: usize, hypotheses: &[Hypothesis]) {
         let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.put(&self.requests[first], hypotheses);
-        self.results[first] = Some(Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
+        self.set_result(first, Generation { hypotheses: hypotheses.to_vec(), ..Generation::default() });
     }
 
     /// A sentence's source and its token ids.
@@ -193,9 +219,15 @@ impl<'a> Job<'a> {
     /// Adds what was kept of sentences besides their hypotheses.
     pub fn keep(&mut self, sentences: &[usize], found: Vec<Generation>) {
         for (&sentence, found) in sentences.iter().zip(found) {
-            self.results[sentence] = Some(found);
+            self.set_result(sentence, found);
         }
         self.has_news = true;
+    }
+
+    fn set_result(&mut self, first: usize, found: Generation) {
+        if self.results[first].replace(found).is_none() {
+            self.done.add(self.equals[first], &self.requests[first]);
+        }
     }
 
     /// Returns the progress, with the texts that are now complete.
@@ -221,18 +253,15 @@ impl<'a> Job<'a> {
                 self.shown = [self.handed_out, self.next];
             }
         }
-        let done = (0..self.requests.len()).filter(|&index| self.results[self.firsts[index]].is_some());
-        let tokens = |index: usize| self.requests[index].input_ids.len();
-        let all: usize = (0..self.requests.len()).map(tokens).sum();
+        let Self { done, all, .. } = self;
         Ok(Update {
             translations,
-            sentences: done.clone().count(),
-            of_sentences: self.requests.len(),
+            sentences: done.sentences,
+            of_sentences: all.sentences,
             encoding: self.encoding,
-            fraction: if all == 0 {
-                1.0
-            } else {
-                (done.map(tokens).sum::<usize>() as f64 / all as f64) as f32
+            fraction: match all.source_tokens {
+                0 => 1.0,
+                tokens => (done.source_tokens as f64 / tokens as f64) as f32,
             },
         })
     }
