@@ -56,9 +56,24 @@ type SentenceParts = (String, Vec<u32>, Vec<HypothesisParts>, Option<Vec<(usize,
 /// Text, hypotheses and sentences.
 type TranslationParts = (String, Vec<(String, f32)>, Vec<SentenceParts>);
 
+/// An iterator of translations, which become Python's objects one by one.
+#[pyclass]
+pub struct Translations(std::vec::IntoIter<Translation>);
+
+#[pymethods]
+impl Translations {
+    fn __iter__(translations: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        translations
+    }
+
+    fn __next__(&mut self) -> Option<TranslationParts> {
+        self.0.next().map(parts)
+    }
+}
+
 #[pymethods]
 impl Engine {
-    /// Translates a list of strings. Returns the parts of each translation.
+    /// Translates a list of strings. Returns an iterator of each translation's parts.
     #[pyo3(signature = (source, options, cancel=None, progress=None))]
     fn translate(
         &self,
@@ -67,9 +82,9 @@ impl Engine {
         options: Options,
         cancel: Option<&Cancel>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Vec<TranslationParts>> {
+    ) -> PyResult<Translations> {
         let watch = Watch::new(cancel, progress);
-        Ok(self.translated(py, source, options, &watch)?.into_iter().map(parts).collect())
+        Ok(Translations(self.translated(py, source, options, &watch)?.into_iter()))
     }
 
     /// As `translate`, but returns the best texts only.

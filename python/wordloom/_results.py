@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,18 @@ class Generated:
     sequences: Any
     #: Score of each sequence.
     sequences_scores: Any
+
+
+def translations(found: Iterable[tuple]) -> list[Translation]:
+    """Makes ``Translation`` objects of the engine's tuples. Python's collector rests meanwhile: many new objects would wake it again and
+    again, and none of them is garbage."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return [translation(parts) for parts in found]
+    finally:
+        if collects:
+            gc.enable()
 
 
 def translation(parts: tuple) -> Translation:

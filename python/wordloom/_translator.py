@@ -15,7 +15,7 @@ from ._arrays import array, floats, padded, rows
 from ._attention import Attention
 from ._glossary import named_lines
 from ._progress import bar
-from ._results import Generated, Score, Translation, translation
+from ._results import Generated, Score, Translation, translation, translations
 
 #: Texts and characters that ``translate_iter`` holds at most.
 WINDOW_TEXTS = 4096
@@ -214,7 +214,7 @@ class Translator:
         texts = [text] if one else _list(text)
         engine, call = self._engine(), self._call(options)
         with bar(progress, "translating", unit="sentence") as move:
-            found = [translation(parts) for parts in engine.translate(texts, call, cancel, move)]
+            found = translations(engine.translate(texts, call, cancel, move))
         return found[0] if one else found
 
     async def translate_async(self, text: str | Iterable[str], **options: Any) -> Any:
