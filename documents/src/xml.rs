@@ -172,8 +172,8 @@ pub fn text_tokens(raw: &str, tokens: &mut Vec<Inline>) {
     for (at, _) in raw.match_indices('&') {
         let Some(length) = raw[at..].find(';').filter(|&end| end < 40) else { continue };
         let entity = &raw[at + 1..at + length];
-        let is_name =
-            entity.starts_with(|c: char| c.is_ascii_alphabetic()) && !entity.contains(char::is_whitespace);
+        let is_name = entity.starts_with(|c: char| c.is_ascii_alphabetic())
+            && entity.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':'));
         if is_name && !matches!(entity, "lt" | "gt" | "amp" | "quot" | "apos") {
             plain(&raw[done..at], tokens);
             tokens.push(Inline::Kept { raw: copied(&raw[at..=at + length]), is_word: true });

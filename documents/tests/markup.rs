@@ -160,6 +160,12 @@ fn xml_has_texts_and_structure() {
             assert_eq!(document.write(&[]).expect("no units"), broken.as_bytes());
         }
     }
+    // an ampersand that begins no entity, and one that does
+    let research =
+        Document::read("<p>R&D&eacute; it</p>".into(), Format::Xml, &Options::default()).expect("XML");
+    let text = research.units()[0].text().to_owned();
+    let written = research.write(&[Translated { text, links: Vec::new() }]).expect("XML");
+    assert_eq!(String::from_utf8(written).expect("UTF-8"), "<p>R&amp;D&eacute; it</p>");
     assert!(Document::read("<a>text</b>".into(), Format::Xml, &Options::default()).is_err());
 }
 
