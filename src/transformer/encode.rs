@@ -87,8 +87,8 @@ impl Encoder<'_> {
         for source in sources {
             check_attention(config, &globals, source.len())?;
         }
-        let sources = sources.iter().map(|source| (&source[..], &globals[..]));
-        self.input.write_source(&mut self.session, config, sources);
+        let sources: Vec<_> = sources.iter().map(|source| (&source[..], &globals[..])).collect();
+        self.input.write_source(&mut self.session, config, &sources);
         self.session.run(self.session.program(0), weights);
         if let Some(gpu) = device.gpu() {
             gpu.settled().await?;

@@ -7,6 +7,9 @@ use crate::model::embedding::Tokens;
 use crate::model::{Sequences, Visible};
 use crate::shape::Shape;
 
+/// Tokens of a source, and the global tokens that it names.
+pub(super) type Source<'a> = (&'a [u32], &'a [usize]);
+
 /// Sequences that a program reads as a whole.
 #[derive(Clone)]
 pub(super) struct InputStates {
@@ -96,22 +99,18 @@ impl InputStates {
         &self,
         session: &mut Session,
         config: &ModelConfig,
-        sequences: impl ExactSizeIterator<Item = &'a [u32]>,
+        sequences: impl Iterator<Item = &'a [u32]>,
     ) {
-        self.write_source(session, config, sequences.map(|sequence| (sequence, &[][..])));
+        let sequences: Vec<Source<'_>> = sequences.map(|sequence| (sequence, &[][..])).collect();
+        self.write_source(session, config, &sequences);
     }
 
-    /// Pads sequences and writes them, each with the global tokens that it names.
-    pub fn write_source<'a>(
-        &self,
-        session: &mut Session,
-        config: &ModelConfig,
-        sequences: impl ExactSizeIterator<Item = (&'a [u32], &'a [usize])>,
-    ) {
+    /// Pads sequences and writes them.
+    pub fn write_source(&self, session: &mut Session, config: &ModelConfig, sequences: &[Source<'_>]) {
         let elements = sequences.len() * self.length;
         let (mut tokens, mut mask) = (vec![config.tokens.pad; elements], vec![0; elements]);
         let mut globals = Vec::new();
-        for (row, (sequence, requested)) in sequences.enumerate() {
+        for (row, (sequence, requested)) in sequences.iter().enumerate() {
             let first = row * self.length;
             tokens[first..][..sequence.len()].copy_from_slice(sequence);
             mask[first..][..sequence.len()].fill(1);

@@ -1,5 +1,6 @@
 use super::attention_budget::KeepAttention;
 use super::cancel::Cancel;
+use super::input_states::Source;
 use super::kept_attention::KeptAttention;
 use crate::decode::{BatchSearch, DecodeOptions, Hypothesis, SearchTree};
 
@@ -30,7 +31,7 @@ impl GenerateRequest {
     }
 
     /// The source, and its global tokens.
-    pub(super) fn source(&self) -> (&[u32], &[usize]) {
+    pub(super) fn source(&self) -> Source<'_> {
         (&self.input_ids, &self.global_tokens)
     }
 }

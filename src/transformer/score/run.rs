@@ -69,8 +69,8 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
 
     let mut session = Session::new(&model.device, weights, &states, vec![Plan::new(graph)])?;
     if let Some(source) = &source {
-        let sources = requests.iter().map(|request| (&request.input_ids[..], &usual[..]));
-        source.write_source(&mut session, config, sources);
+        let sources: Vec<_> = requests.iter().map(|request| (&request.input_ids[..], &usual[..])).collect();
+        source.write_source(&mut session, config, &sources);
     }
     target.write(&mut session, config, sequences.iter().map(Vec::as_slice));
     let mut wanted = vec![NOT_COUNTED; batch * length];

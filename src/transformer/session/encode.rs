@@ -1,9 +1,10 @@
 use super::build::Build;
 use super::states::{Ready, SessionStates};
-use super::{DecodeSession, Program};
+use super::{DecodeSession, Program, SessionKey};
 use crate::graph;
 use crate::transformer::cancel::Cancel;
 use crate::transformer::error::GenerateError;
+use crate::transformer::input_states::Source;
 use crate::transformer::loaded::LoadedModel;
 use crate::transformer::queue::Seats;
 use crate::transformer::request::GenerateRequest;
@@ -26,74 +27,58 @@ fn group_size(requests: &[&GenerateRequest], most: usize) -> usize {
 }
 
 impl DecodeSession {
-    /// Encodes the sources of the first requests, and shows how far it has come.
+    /// Encodes the sources of the first requests, at once or in groups of neighbours, which have similar lengths. Shows how far
+    /// it has come.
     pub(super) async fn encode(
         &mut self,
         model: &LoadedModel,
         queue: &mut impl Seats,
         cancel: &Cancel,
     ) -> Result<(), GenerateError> {
-        if self.key.groups {
-            return self.encode_in_groups(model, queue, cancel).await;
-        }
-        let Some(source) = &self.states.source else { return Ok(()) };
-        let requests = queue.batch();
-        source.write_source(
-            &mut self.session,
-            &model.config,
-            requests.iter().map(|request| request.source()),
-        );
-        self.run_encoder(model, self.program(Program::Encode), queue, cancel, [0.0, 1.0]).await
-    }
-
-    /// Encodes neighbours of the batch, which have similar lengths, together.
-    async fn encode_in_groups(
-        &mut self,
-        model: &LoadedModel,
-        queue: &mut impl Seats,
-        cancel: &Cancel,
-    ) -> Result<(), GenerateError> {
-        let batch = self.key.batch;
+        let SessionKey { batch, source_length, next, groups, .. } = self.key;
         let mut end = 0;
-        while end < batch {
-            let first = end;
-            let requests = queue.batch();
-            end += group_size(&requests[first..], self.key.next);
-            let sources = requests[first..end].iter().map(|request| request.source());
-            let (program, length) = self.write_group(model, sources)?;
-            let share = [first, end].map(|sentence| sentence as f32 / batch as f32);
-            self.run_encoder(model, program, queue, cancel, share).await?;
-            let SessionStates { source, memory, next, .. } = &self.states;
-            let (Some(source), Some(next)) = (source, next) else { return Ok(()) };
-            let copies = next.copies(memory, (0..).zip(first..end), [length, source.length]);
-            self.session.copy_rows(&copies);
-            for (sentence, request) in queue.batch().iter().enumerate().take(end).skip(first) {
-                source.write_mask(&mut self.session, sentence, request.input_ids.len());
+        while source_length > 0 && end < batch {
+            let (first, requests) = (end, queue.batch());
+            end = if groups { first + group_size(&requests[first..], next) } else { batch };
+            let lengths: Vec<usize> =
+                requests[first..end].iter().map(|request| request.input_ids.len()).collect();
+            let sources: Vec<Source<'_>> =
+                requests[first..end].iter().map(|request| request.source()).collect();
+            let (program, length) = match &self.states.source {
+                Some(source) if !groups => {
+                    source.write_source(&mut self.session, &model.config, &sources);
+                    (self.program(Program::Encode), source_length)
+                }
+                _ => self.write_group(model, &sources)?,
+            };
+            if cfg!(target_arch = "wasm32") && batch * source_length < SHORT {
+                self.session.run(program, &model.weights);
+            } else {
+                let between = async |fraction| {
+                    let done = first as f32 + fraction * (end - first) as f32;
+                    queue.show_encoding(done / batch as f32).await;
+                    cancel.listen().await
+                };
+                let ended = self.session.run_in_parts(program, &model.weights, cancel.flag(), between).await;
+                if !ended || cancel.is_cancelled() {
+                    return Err(GenerateError::Cancelled);
+                }
+            }
+            if groups {
+                self.take_group(first, &lengths, length);
             }
         }
         Ok(())
     }
 
-    /// Runs an encoder's program. `shown`: the finished part of the batch before and after it.
-    async fn run_encoder(
-        &mut self,
-        model: &LoadedModel,
-        program: graph::Program,
-        queue: &mut impl Seats,
-        cancel: &Cancel,
-        [from, to]: [f32; 2],
-    ) -> Result<(), GenerateError> {
-        if cfg!(target_arch = "wasm32") && self.key.batch * self.key.source_length < SHORT {
-            self.session.run(program, &model.weights);
-            return Ok(());
-        }
-        let between = async |fraction| {
-            queue.show_encoding(from + fraction * (to - from)).await;
-            cancel.listen().await
-        };
-        match self.session.run_in_parts(program, &model.weights, cancel.flag(), between).await {
-            true if !cancel.is_cancelled() => Ok(()),
-            _ => Err(GenerateError::Cancelled),
+    /// Takes the memory of an encoded group for sentences from `first` on.
+    fn take_group(&mut self, first: usize, lengths: &[usize], padded: usize) {
+        let SessionStates { source, memory, next, .. } = &self.states;
+        let (Some(source), Some(next)) = (source, next) else { return };
+        let places = (0..lengths.len()).map(|place| (place, first + place));
+        self.session.copy_rows(&next.copies(memory, places, [padded, source.length]));
+        for (sentence, &length) in (first..).zip(lengths) {
+            source.write_mask(&mut self.session, sentence, length);
         }
     }
 
@@ -110,8 +95,8 @@ impl DecodeSession {
         if requests.is_empty() {
             return Ok(());
         }
-        let sources = requests.iter().map(|&index| queue.request(index).source());
-        let (program, length) = self.write_group(model, sources)?;
+        let sources: Vec<Source<'_>> = requests.iter().map(|&index| queue.request(index).source()).collect();
+        let (program, length) = self.write_group(model, &sources)?;
         self.session.run(program, &model.weights);
         self.states.ready = Ready { requests, seated: 0, length };
         Ok(())
@@ -119,14 +104,14 @@ impl DecodeSession {
 
     /// Writes a group of sources. Returns the program that encodes them, and their padded length. On the CPU it is planned
     /// for their number and length, at the first such group.
-    fn write_group<'a>(
+    fn write_group(
         &mut self,
         model: &LoadedModel,
-        sources: impl ExactSizeIterator<Item = (&'a [u32], &'a [usize])> + Clone,
+        sources: &[Source<'_>],
     ) -> Result<(graph::Program, usize), GenerateError> {
         let Self { key, states, session, programs, .. } = self;
         let next = states.next.as_ref().expect("a session with room for a group");
-        let longest = sources.clone().map(|(tokens, _)| tokens.len()).max().unwrap_or(0);
+        let longest = sources.iter().map(|(tokens, _)| tokens.len()).max().unwrap_or(0);
         let fits = |length: &&usize| **length >= longest;
         let length = key.next_lengths.iter().find(fits).copied().unwrap_or(key.source_length);
         let number = if key.groups { sources.len() } else { key.next };

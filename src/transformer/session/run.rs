@@ -164,7 +164,7 @@ impl DecodeSession {
     /// Submits every program once, to compile its pipelines.
     pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
         if let Some(source) = self.states.source.as_ref().filter(|_| !self.key.groups) {
-            source.write_source(&mut self.session, &model.config, std::iter::once(request.source()));
+            source.write_source(&mut self.session, &model.config, &[request.source()]);
             self.session.run(self.program(Program::Encode), &model.weights);
         }
         self.begin(model, &[request], search);
