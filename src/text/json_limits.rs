@@ -90,6 +90,9 @@ impl Default for Growth {
 impl Growth {
     fn add(&mut self, step: &Map<String, Value>) -> Result<(), String> {
         let text = |key: &str| step.get(key).and_then(Value::as_str);
+        if text("type") == Some("Precompiled") && text("precompiled_charsmap").is_none() {
+            return Err("\"Precompiled\" has no text \"precompiled_charsmap\"".to_owned()); // the library panics
+        }
         if let Some(rules) = text("precompiled_charsmap") {
             let damaged = |_| "\"precompiled_charsmap\" is not base64".to_owned();
             let rules = CharsMap::parse(&STANDARD.decode(rules).map_err(damaged)?)?;
@@ -211,6 +214,11 @@ mod tests {
     fn rules_have_the_size_that_they_state() {
         refused(&json!({"normalizer": {"precompiled_charsmap": "////////////"}}), "rules are damaged");
         refused(&json!({"normalizer": {"precompiled_charsmap": "%"}}), "not base64");
+        for rules in
+            [json!({"type": "Precompiled"}), json!({"type": "Precompiled", "precompiled_charsmap": 1})]
+        {
+            refused(&json!({"normalizer": {"type": "Sequence", "normalizers": [rules]}}), "has no text");
+        }
     }
 
     #[test]
