@@ -51,14 +51,20 @@ impl<'a> Xml<'a> {
                 source.as_bytes()[..at.min(source.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
             DocumentError::invalid(format, format!("line {line}: {problem}"))
         };
-        let mut reader = Reader::from_str(source);
+        // byte order marks, which the reader would leave out of its positions
+        let marked = source.trim_start_matches('\u{feff}');
+        let mark = source.len() - marked.len();
+        let mut reader = Reader::from_str(marked);
         reader.config_mut().allow_dangling_amp = true;
         let mut nodes: Vec<Node<'a>> = Vec::new();
+        if mark > 0 {
+            nodes.push(Node { kind: Kind::Other, range: 0..mark, name: "", end: 0 });
+        }
         let mut open = Vec::new();
         loop {
-            let start = reader.buffer_position() as usize;
+            let start = mark + reader.buffer_position() as usize;
             let event = reader.read_event().map_err(|error| invalid(start, error.to_string()))?;
-            let range = start..reader.buffer_position() as usize;
+            let range = start..mark + reader.buffer_position() as usize;
             let kind = match event {
                 Event::Eof => break,
                 Event::Start(_) => Kind::Start,

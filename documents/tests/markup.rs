@@ -161,6 +161,9 @@ fn xml_has_texts_and_structure() {
         }
     }
     // an ampersand that begins no entity, and one that does
+    // byte order marks, as in files that were put together
+    let marked = "\u{feff}\u{feff}<p>One</p>";
+    assert_eq!(turned(marked, Format::Xml), marked.replace("One", "Bar"));
     let research =
         Document::read("<p>R&D&eacute; it</p>".into(), Format::Xml, &Options::default()).expect("XML");
     let text = research.units()[0].text().to_owned();
