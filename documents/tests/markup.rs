@@ -160,10 +160,10 @@ fn xml_has_texts_and_structure() {
             assert_eq!(document.write(&[]).expect("no units"), broken.as_bytes());
         }
     }
-    // an ampersand that begins no entity, and one that does
     // byte order marks, as in files that were put together
     let marked = "\u{feff}\u{feff}<p>One</p>";
     assert_eq!(turned(marked, Format::Xml), marked.replace("One", "Bar"));
+    // an ampersand that begins no entity, and one that does
     let research =
         Document::read("<p>R&D&eacute; it</p>".into(), Format::Xml, &Options::default()).expect("XML");
     let text = research.units()[0].text().to_owned();

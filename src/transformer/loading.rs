@@ -316,7 +316,7 @@ fn rehearse(
     let placed = transformer.model();
     let key = SessionKey::new(&placed, &[&request], &search, Followers::None, false);
     let mut session = DecodeSession::new(&placed, key)?;
-    session.rehearse(&placed, &request, &mut search);
+    session.rehearse(&placed, &request, &mut search)?;
     placed.idle.put(session);
     Ok(())
 }

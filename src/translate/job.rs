@@ -135,12 +135,15 @@ impl<'a> Job<'a> {
 
     /// Lists the sentences to search. With `reuse`, takes results from the cache.
     fn recall(&mut self, reuse: bool) {
-        let mut cache = self.translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        for index in (0..self.requests.len()).filter(|&index| self.firsts[index] == index) {
+        let translator = self.translator;
+        let mut cache = translator.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        for index in 0..self.requests.len() {
+            if self.firsts[index] != index {
+                continue;
+            }
             match cache.get(&self.requests[index]).filter(|_| reuse) {
                 Some(hypotheses) => {
-                    self.results[index] = Some(Generation { hypotheses, ..Generation::default() });
-                    self.done.add(self.equals[index], &self.requests[index]);
+                    self.set_result(index, Generation { hypotheses, ..Generation::default() });
                 }
                 None => self.searched.push(index),
             }

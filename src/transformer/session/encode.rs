@@ -44,13 +44,7 @@ impl DecodeSession {
                 requests[first..end].iter().map(|request| request.input_ids.len()).collect();
             let sources: Vec<Source<'_>> =
                 requests[first..end].iter().map(|request| request.source()).collect();
-            let (program, length) = match &self.states.source {
-                Some(source) if !groups => {
-                    source.write_source(&mut self.session, &model.config, &sources);
-                    (self.program(Program::Encode), source_length)
-                }
-                _ => self.write_group(model, &sources)?,
-            };
+            let (program, length) = self.write_sources(model, &sources)?;
             if cfg!(target_arch = "wasm32") && batch * source_length < SHORT {
                 self.session.run(program, &model.weights);
             } else {
@@ -69,6 +63,22 @@ impl DecodeSession {
             }
         }
         Ok(())
+    }
+
+    /// Writes sources of the first requests: all at once, or a group. Returns the program that encodes them, and their padded
+    /// length.
+    pub(super) fn write_sources(
+        &mut self,
+        model: &LoadedModel,
+        sources: &[Source<'_>],
+    ) -> Result<(graph::Program, usize), GenerateError> {
+        match &self.states.source {
+            Some(source) if !self.key.groups => {
+                source.write_source(&mut self.session, &model.config, sources);
+                Ok((self.program(Program::Encode), source.length))
+            }
+            _ => self.write_group(model, sources),
+        }
     }
 
     /// Takes the memory of an encoded group for sentences from `first` on.

@@ -162,14 +162,23 @@ impl DecodeSession {
     }
 
     /// Submits every program once, to compile its pipelines.
-    pub fn rehearse(&mut self, model: &LoadedModel, request: &GenerateRequest, search: &mut BatchSearch) {
-        if let Some(source) = self.states.source.as_ref().filter(|_| !self.key.groups) {
-            source.write_source(&mut self.session, &model.config, &[request.source()]);
-            self.session.run(self.program(Program::Encode), &model.weights);
+    ///
+    /// # Errors
+    /// As [`DecodeSession::new`].
+    pub fn rehearse(
+        &mut self,
+        model: &LoadedModel,
+        request: &GenerateRequest,
+        search: &mut BatchSearch,
+    ) -> Result<(), GenerateError> {
+        if self.key.source_length > 0 {
+            let (program, _) = self.write_sources(model, &[request.source()])?;
+            self.session.run(program, &model.weights);
         }
         self.begin(model, &[request], search);
         self.rows.write(&mut self.session, &model.config, &search.step());
         self.session.run(self.program(Program::Step), &model.weights);
+        Ok(())
     }
 
     /// Reads the prompts without their last tokens, and prepares the search.
