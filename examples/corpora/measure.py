@@ -10,6 +10,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -85,15 +86,16 @@ def rates(work, path, *arguments):
 
 
 def best_of_ctranslate2(path, folder):
-    """The fastest of its settings for each search, with all cores busy."""
+    """The fastest of its settings for each precision and search, with all cores busy."""
     best = {}
     for kind in ("int8", "int8_float32", "float32"):
         for tokens in (512, 2048, 8192):
             for search, beams in SEARCHES.items():
                 found = rate(ctranslate2_share, path, os.cpu_count(), beams, folder, tokens, kind)
                 print("CTranslate2", kind, tokens, search, found, flush=True)
-                if found > best.get(search, {"busy": 0})["busy"]:
-                    best[search] = {"busy": found, "compute_type": kind, "batch_tokens": tokens}
+                searches = best.setdefault(kind, {})
+                if found > searches.get(search, {"busy": 0})["busy"]:
+                    searches[search] = {"busy": found, "batch_tokens": tokens}
     return best
 
 
@@ -135,6 +137,15 @@ def part_bytes(source):
     return max(part.stat().st_size for part in source.iterdir())
 
 
+def machine():
+    """The processor's name, where the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("text", type=Path)
@@ -147,8 +158,9 @@ def main():
         best = best_of_ctranslate2(arguments.text, arguments.only_ctranslate2)
         arguments.output.write_text(json.dumps(best), encoding="utf-8")
         return
-    measured = {"cores": os.cpu_count(), "lines": arguments.text.read_text(encoding="utf-8").count("\n")}
-    measured |= {"rows": arguments.rows, "rates": rates(wordloom_share, arguments.text, "f32")}
+    measured = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "cores": os.cpu_count()}
+    measured |= {"lines": arguments.text.read_text(encoding="utf-8").count("\n"), "rows": arguments.rows}
+    measured |= {"rates": rates(wordloom_share, arguments.text, "f32")}
     measured |= {"rates_w8a8": rates(wordloom_share, arguments.text, "w8a8")}
     with tempfile.TemporaryDirectory() as folder:
         measured["engines"] = jobs(arguments.text, arguments.rows, Path(folder))

@@ -86,8 +86,9 @@ def table(measured, search, plan):
 
 def costs(measured, price):
     print(f"\n| a million lines, {price} for the hour of a core | lines/s of a core | price |\n|---|---|---|")
-    of_all = {"Wordloom, f32": "rates", "Wordloom, w8a8": "rates_w8a8", "CTranslate2": "ctranslate2"}
-    for name, rates in ((name, measured.get(key, {})) for name, key in of_all.items()):
+    of_all = {"Wordloom, f32": measured["rates"], "Wordloom, w8a8": measured.get("rates_w8a8", {})}
+    of_all |= {f"CTranslate2, {kind}": rates for kind, rates in measured.get("ctranslate2", {}).items()}
+    for name, rates in of_all.items():
         for search, rate in rates.items():
             print(f"| {name}, {search} | {rate['busy']:.0f} | {1e6 / rate['busy'] / 3600 * price:.3f} |")
 

@@ -52,7 +52,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         outputs = {name: Path(folder) / name for name in ("command", "list")}
         options = ["--device", "cpu", "--weights", arguments.weights, "--beams", arguments.beams]
-        command = [arguments.command, "translate", *options, "--input", arguments.lines, "--output", outputs["command"]]
+        command = [arguments.command.resolve(), "translate", *options, "--input", arguments.lines, "--output", outputs["command"]]
         script = [sys.executable, "-c", SCRIPT, arguments.lines, outputs["list"], arguments.weights, arguments.beams]
         works = {
             "command": lambda _: subprocess.run(command, check=True, capture_output=True),

@@ -93,6 +93,23 @@ def test_a_pool_of_forked_workers_translates(translator):
     assert done.stdout == "['Hallo!', 'Ja.']\n", done.stderr
 
 
+def test_forked_workers_search_on_cores_of_their_own():
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("the system has no fork")
+    code = """
+    import multiprocessing, wordloom
+    translator = wordloom.Translator(device="cpu", beams=1)
+    def work(name):
+        return [one.text for one in translator.translate([f"{name} has {count} books." for count in range(64)])]
+    work("Mary")  # the searches' threads stay, and a child does not have them
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        found = pool.map(work, ["Tom", "Anna"])
+    print(found == [work("Tom"), work("Anna")])
+    """
+    done = run_python(textwrap.dedent(code))
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_an_event_loop_goes_on(translator):
     async def both():
         ticks = 0

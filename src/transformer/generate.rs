@@ -12,11 +12,13 @@ use super::global_states::check_attention;
 use super::kept_attention::{KeptAttention, KeptLayer};
 use super::loaded::LoadedModel;
 use super::placed::Placed;
+#[cfg(not(target_arch = "wasm32"))]
+use super::pools::Pool;
 use super::queue::{Followers, Queue, Seats, Watcher, pause};
 use super::request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 use super::session::{DecodeSession, SessionKey};
 #[cfg(not(target_arch = "wasm32"))]
-use super::side_by_side::{Pools, Shared, search_side_by_side};
+use super::side_by_side::{Shared, search_side_by_side};
 use crate::decode::{BatchSearch, Columns, Paths};
 use crate::model::config::Architecture;
 
@@ -148,7 +150,7 @@ impl Transformer {
             return Ok(waiting);
         }
         let shared: Arc<[GenerateRequest]> = requests.into();
-        while let Some(pools) = Pools::new(self.rows_alike(requests, &waiting)) {
+        while let Some(pools) = Pool::of_call(self.rows_alike(requests, &waiting)) {
             let (sizes, (followers, kind)) = self.batches(requests, &waiting, pools.len());
             let mut taken = waiting.drain(..sizes.iter().sum::<usize>() + followers);
             let batches = sizes.into_iter().map(|size| taken.by_ref().take(size).collect()).collect();

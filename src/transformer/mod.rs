@@ -25,6 +25,8 @@ mod loading;
 mod mute;
 mod options;
 mod placed;
+#[cfg(not(target_arch = "wasm32"))]
+mod pools;
 mod queue;
 mod recovery;
 mod request;

@@ -8,43 +8,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
 use super::cancel::Cancel;
 use super::error::GenerateError;
 use super::placed::Placed;
+use super::pools::Pool;
 use super::queue::{Followers, Seats, Watcher, pause};
 use super::request::{GenerateRequest, Generation, Keep, Progress};
-use crate::cpu;
 use crate::decode::{BatchSearch, Hypothesis};
-
-/// Fewest rows of a search: with fewer, each core reads all weights for little work.
-const FEWEST_ROWS: usize = 16;
 
 /// How often the caller looks whether the generation shall stop.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// The threads of each search.
-pub(super) struct Pools(Vec<ThreadPool>);
-
-impl Pools {
-    /// Pools for requests with so many rows. `None` if one search with all threads is best, or if there is no memory for
-    /// more threads.
-    pub fn new(rows: usize) -> Option<Self> {
-        let threads = cpu::cores();
-        let searches = (rows / FEWEST_ROWS).min(threads);
-        if searches < 2 {
-            return None;
-        }
-        let pool = |_| ThreadPoolBuilder::new().num_threads(threads / searches).build();
-        (0..searches).map(pool).collect::<Result<_, _>>().ok().map(Self)
-    }
-
-    /// Number of searches.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-}
 
 /// Requests of a call, in the order in which searches take them.
 pub(super) struct Shared {
@@ -80,7 +53,7 @@ impl Drop for StopAtDrop {
 /// If a search does.
 pub(super) async fn search_side_by_side(
     placed: &Arc<Placed>,
-    (shared, Pools(pools)): (Shared, Pools),
+    (shared, pools): (Shared, Vec<Pool>),
     results: &mut [Generation],
     Watcher { watch, pauses }: Watcher<'_>,
     cancel: &Cancel,
@@ -147,9 +120,9 @@ fn next(news: &Receiver<News>) -> Vec<News> {
     first.into_iter().chain(news.try_iter()).collect()
 }
 
-/// Searches on a pool of its own, which ends with the search.
-fn start(placed: Arc<Placed>, pool: ThreadPool, seats: SharedSeats, stop: Cancel) {
-    pool.spawn(move || {
+/// Searches on the threads of a pool.
+fn start(placed: Arc<Placed>, pool: Pool, seats: SharedSeats, stop: Cancel) {
+    pool.threads().spawn(move || {
         let news = seats.news.clone();
         let search = AssertUnwindSafe(|| {
             let (session, _) = pollster::block_on(placed.search(seats, &stop, &Keep::default()))?;
@@ -159,6 +132,7 @@ fn start(placed: Arc<Placed>, pool: ThreadPool, seats: SharedSeats, stop: Cancel
         let ended = catch_unwind(search).map_or_else(News::Panicked, News::Ended);
         // the caller may change the model as soon as it hears of the end
         drop(placed);
+        drop(pool);
         // nobody hears it if the caller has dropped the generation
         let _ = news.send(ended);
     });
