@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use common::{data, device_test, model};
-use wordloom::answers::{GROUPS, Known, quick, wrong};
+use wordloom::answers::{Ask, GROUPS, Known, quick, wrong};
 #[cfg(not(target_arch = "wasm32"))]
 use wordloom::check::{Outcome, Verdict as Line, check};
 use wordloom::decode::DecodeOptions;
@@ -77,7 +77,7 @@ async fn a_wrong_kernel_without_a_substitute_is_refused() {
     let known = Known::of(&GROUPS[0], WeightPrecision::F32, false).await.expect("the CPU answers");
     let mut answers = Vec::new();
     for class in [AdapterClass::Hardware, AdapterClass::Software] {
-        answers.extend(known.ask(&gpu, class, false).await.expect("the device answers"));
+        answers.extend(known.ask(&gpu, class, Ask::Answers).await.expect("the device answers"));
     }
     let found = wrong(&answers);
     assert_eq!(found, BTreeSet::from(names));

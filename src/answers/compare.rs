@@ -1,6 +1,5 @@
 //! Runs the cases of a group on a device, and compares with the CPU runner.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::Group;
@@ -40,6 +39,17 @@ impl Answer {
     }
 }
 
+/// What a device is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// All cases.
+    Answers,
+    /// All cases, and the time of some.
+    AnswersAndTimes,
+    /// The cases that have a time.
+    Times,
+}
+
 /// Cases with the CPU's answers.
 pub struct Known {
     cases: Cases,
@@ -58,8 +68,8 @@ impl Known {
         }
         // the rounded weights in f32: with 8-bit weights the CPU also rounds the inputs
         let weights = weights(&Device::Cpu, &cases, precision, WeightPrecision::F32)?;
-        let mut session =
-            Session::new(&Device::Cpu, &weights, &cases.states, plans(&cases, 0..cases.list.len()))?;
+        let all: Vec<usize> = (0..cases.list.len()).collect();
+        let mut session = Session::new(&Device::Cpu, &weights, &cases.states, plans(&cases, &all))?;
         let mut answers = Vec::new();
         for index in 0..cases.list.len() {
             answers.push(run(&mut session, &weights, &cases, [index; 2]).await?);
@@ -67,21 +77,20 @@ impl Known {
         Ok(Self { cases, precision, answers })
     }
 
-    /// Runs the cases on a device with the kernels of a class, also those that are passed over.
-    pub async fn ask(
-        &self,
-        gpu: &Arc<Gpu>,
-        class: AdapterClass,
-        timed: bool,
-    ) -> Result<Vec<Answer>, GpuError> {
+    /// Runs cases on a device with the kernels of a class, also those that are passed over.
+    pub async fn ask(&self, gpu: &Arc<Gpu>, class: AdapterClass, what: Ask) -> Result<Vec<Answer>, GpuError> {
         let Self { cases, precision, .. } = self;
+        let asked: Vec<usize> =
+            (0..cases.list.len()).filter(|&index| what != Ask::Times || cases.list[index].is_timed).collect();
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
         let weights = weights(&Device::Gpu(gpu.clone()), cases, *precision, *precision)?;
-        let mut answers = Vec::with_capacity(cases.list.len());
-        for first in (0..cases.list.len()).step_by(AT_ONCE) {
-            let range = first..cases.list.len().min(first + AT_ONCE);
-            let plans = plans(cases, range.clone());
+        let mut answers = Vec::with_capacity(asked.len());
+        for indices in asked.chunks(AT_ONCE) {
+            let plans = plans(cases, indices);
             let (mut session, lists) = Session::to_check(gpu, &weights, &cases.states, &plans, class)?;
-            for (program, (index, list)) in range.zip(&lists).enumerate() {
+            for (program, (&index, list)) in indices.iter().zip(&lists).enumerate() {
                 let case = &cases.list[index];
                 let got = self.run_twice(&mut session, &weights, program, index).await?;
                 let mut kernels: Vec<_> =
@@ -99,7 +108,7 @@ impl Known {
                         .flatten()
                         .map(|x| x.to_bits())
                         .eq(got[1].iter().flatten().map(|x| x.to_bits())),
-                    milliseconds: match timed && case.is_timed {
+                    milliseconds: match what != Ask::Answers && case.is_timed {
                         true => milliseconds(gpu, &mut session, program, &weights).await?,
                         false => None,
                     },
@@ -128,8 +137,8 @@ impl Known {
     }
 }
 
-fn plans(cases: &Cases, range: Range<usize>) -> Vec<Plan> {
-    cases.list[range].iter().map(|case| case.plan.clone()).collect()
+fn plans(cases: &Cases, indices: &[usize]) -> Vec<Plan> {
+    indices.iter().map(|&index| cases.list[index].plan.clone()).collect()
 }
 
 fn weights(

@@ -18,10 +18,10 @@ use std::sync::Arc;
 pub use blame::{slow, wrong};
 use cases::Cases;
 pub use cases::random;
-pub use compare::{Answer, Known};
+pub use compare::{Answer, Ask, Known};
 
 use crate::gpu::{Extent, Gpu, GpuError, Verdict};
-use crate::kernels::{AdapterClass, PassedOver};
+use crate::kernels::PassedOver;
 use crate::precision::WeightPrecision;
 
 /// Cases of related operators.
@@ -71,7 +71,7 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
     for group in &GROUPS {
         let precision = if group.has_matrices { precision } else { WeightPrecision::F32 };
         let known = Known::of(group, precision, true).await?;
-        answers.extend(known.ask(gpu, gpu.class(), false).await?);
+        answers.extend(known.ask(gpu, gpu.class(), Ask::Answers).await?);
     }
     let passed_over = Arc::new(PassedOver { wrong: owned(wrong(&answers)), ..PassedOver::default() });
     gpu.set_verdict(Verdict { extent: Extent::Quick, passed_over: passed_over.clone() });
@@ -81,9 +81,4 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
 /// Names, owned.
 pub(crate) fn owned(names: BTreeSet<&'static str>) -> BTreeSet<String> {
     names.into_iter().map(str::to_owned).collect()
-}
-
-/// Both classes, the device's own first.
-pub fn classes(gpu: &Gpu) -> [AdapterClass; 2] {
-    [gpu.class(), gpu.class().other()]
 }

@@ -2,6 +2,7 @@
 //! of attention and a few steps of training. Kernels that are wrong, or much slower than others, are never chosen on this
 //! device again.
 
+mod groups;
 mod model;
 mod picture;
 mod report;
@@ -14,7 +15,9 @@ use std::sync::Arc;
 
 pub use report::{DeviceLine, GroupLine, KernelLine, Outcome, Report, RunLine, Verdict};
 
-use crate::answers::{Answer, GROUPS, Group, Known, classes, owned, slow, wrong};
+#[cfg(feature = "training")]
+use crate::answers::Answer;
+use crate::answers::{GROUPS, owned, slow, wrong};
 use crate::gpu::{self, Extent, Gpu, GpuError};
 use crate::kernels::PassedOver;
 use crate::model::ModelError;
@@ -44,13 +47,9 @@ pub async fn check(
     // what an earlier check found must not change what this one sees
     gpu.set_verdict(gpu::Verdict::default());
     let mut report = Report::of(gpu);
-    let mut answers = Vec::new();
     // searches are as much work as two groups
     let mut progress = |done: usize, next| progress(done as f32 / (GROUPS.len() + 4) as f32, next);
-    for (done, group) in GROUPS.iter().enumerate() {
-        progress(done, group.name);
-        answers.extend(ask(gpu, group, &mut report).await?);
-    }
+    let answers = groups::ask_all(gpu, &mut report, &mut progress).await?;
     let mut passed_over = PassedOver {
         wrong: owned(wrong(&answers)),
         slow: owned(slow(&answers, gpu.class())),
@@ -71,21 +70,6 @@ pub async fn check(
     report.seconds = watch.seconds();
     progress(GROUPS.len() + 4, "done");
     Ok(report)
-}
-
-/// Asks for a group's answers, in every precision and with the kernels of both classes.
-async fn ask(gpu: &Arc<Gpu>, group: &Group, report: &mut Report) -> Result<Vec<Answer>, GpuError> {
-    let mut answers = Vec::new();
-    for &precision in group.precisions() {
-        let known = Known::of(group, precision, false).await?;
-        for class in classes(gpu) {
-            let watch = Watch::start();
-            let got = known.ask(gpu, class, true).await?;
-            report.add_group(group.name, precision, class, &got, watch.seconds());
-            answers.extend(got);
-        }
-    }
-    Ok(answers)
 }
 
 fn set(gpu: &Gpu, passed_over: &PassedOver) {

@@ -3,12 +3,10 @@
 use super::buffers::Buffers;
 use super::values::{Columns, Home, Value, ValueInfo};
 use super::weights::{Matrix, Rows, Vector, Weights};
+use super::words::Words;
 use crate::cpu::{self, WeightMatrix};
 use crate::precision::Products;
 use crate::shape::Shape;
-
-/// Elements of 4 bytes: f32 values as bits, so that a buffer can hold either type.
-pub(super) type Words = Vec<u32>;
 
 /// Inputs and outputs of an operator that runs on the CPU.
 pub struct CpuRun<'a> {

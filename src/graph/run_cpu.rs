@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cpu_run::{CpuRun, HostWeights, Words};
+use super::cpu_run::{CpuRun, HostWeights};
 use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::values::{State, StateTable};
 use super::weights::Weights;
+use super::words::Words;
 use crate::cpu;
 use crate::precision::Products;
 use crate::shape::Dtype;
@@ -47,7 +48,7 @@ pub(super) struct CpuSession {
 
 impl CpuSession {
     pub fn new(states: &StateTable, plans: Vec<Plan>) -> Self {
-        let states = states.entries.iter().map(|(_, state)| vec![0; state.shape.elements()]).collect();
+        let states = states.entries.iter().map(|(_, state)| Words::zeros(state.shape.elements())).collect();
         let mut session = Self { states, plans: Vec::with_capacity(plans.len()), shared: Vec::new() };
         for plan in plans {
             session.add(plan);
@@ -59,11 +60,11 @@ impl CpuSession {
     pub fn add(&mut self, plan: Plan) -> usize {
         let elements = &plan.buffers.elements;
         if self.shared.len() < elements.len() {
-            self.shared.resize_with(elements.len(), Words::new);
+            self.shared.resize_with(elements.len(), Words::default);
         }
         for (buffer, &elements) in self.shared.iter_mut().zip(elements) {
             if buffer.len() < elements {
-                *buffer = vec![0; elements];
+                *buffer = Words::zeros(elements);
             }
         }
         self.plans.push(plan);

@@ -1,0 +1,45 @@
+//! The answers of all groups of cases.
+
+use std::sync::Arc;
+
+use super::Watch;
+use super::report::Report;
+use crate::answers::{Answer, Ask, GROUPS, Known, wrong};
+use crate::gpu::{Gpu, GpuError};
+use crate::kernels::AdapterClass;
+
+/// Asks for the answers of all groups, in every precision, and adds them to the report. `progress` gets the number of finished
+/// groups and the next one's name.
+pub(super) async fn ask_all(
+    gpu: &Arc<Gpu>,
+    report: &mut Report,
+    progress: &mut dyn FnMut(usize, &'static str),
+) -> Result<Vec<Answer>, GpuError> {
+    let mut answers = Vec::new();
+    for (done, group) in GROUPS.iter().enumerate() {
+        progress(done, group.name);
+        for &precision in group.precisions() {
+            let known = Known::of(group, precision, false).await?;
+            let mut ask = async |class, what| {
+                let watch = Watch::start();
+                let got = known.ask(gpu, class, what).await?;
+                report.add_group(group.name, precision, class, &got, watch.seconds());
+                Ok(got)
+            };
+            let own = ask(gpu.class(), Ask::AnswersAndTimes).await?;
+            let what = of_other_class(gpu, &own);
+            answers.extend(own);
+            answers.extend(ask(gpu.class().other(), what).await?);
+        }
+    }
+    Ok(answers)
+}
+
+/// What the other class's kernels are asked for. A GPU takes either class's kernels for good. A software adapter
+/// takes another class's only in the place of a wrong or slow one, and its driver compiles them for as long as all else takes.
+fn of_other_class(gpu: &Gpu, own: &[Answer]) -> Ask {
+    match gpu.class() {
+        AdapterClass::Software if wrong(own).is_empty() => Ask::Times,
+        _ => Ask::AnswersAndTimes,
+    }
+}
