@@ -23,7 +23,9 @@ pub(super) async fn ask_all(
             let mut ask = async |class, what| {
                 let watch = Watch::start();
                 let got = known.ask(gpu, class, what).await?;
-                report.add_group(group.name, precision, class, &got, watch.seconds());
+                if !got.is_empty() {
+                    report.add_group(group.name, precision, class, &got, watch.seconds());
+                }
                 Ok(got)
             };
             let own = ask(gpu.class(), Ask::AnswersAndTimes).await?;
@@ -35,8 +37,8 @@ pub(super) async fn ask_all(
     Ok(answers)
 }
 
-/// What the other class's kernels are asked for. A GPU takes either class's kernels for good. A software adapter
-/// takes another class's only in the place of a wrong or slow one, and its driver compiles them for as long as all else takes.
+/// What the kernels of the other class are asked for. A software adapter is given them only in place of wrong or slow ones of
+/// its own, and to compile them would be half of a first check.
 fn of_other_class(gpu: &Gpu, own: &[Answer]) -> Ask {
     match gpu.class() {
         AdapterClass::Software if wrong(own).is_empty() => Ask::Times,

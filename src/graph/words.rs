@@ -9,9 +9,9 @@ use memmap2::MmapMut;
 #[cfg(not(target_arch = "wasm32"))]
 const LARGE: usize = 1 << 16;
 
-/// A state or a temporary value, in words of 32 bits: f32 values as bits, so that either type fits. The system gives large ones and takes them back when they are dropped.
-/// From the C library they would come with the thread that asks, and stay there: a process with several threads then holds twice
-/// what it needs.
+/// A state or a temporary value, in words of 32 bits: f32 values as bits, so that either type fits. The system gives large
+/// ones and takes them back when they are dropped. From the C library they would come with the thread that asks, and stay
+/// there: a process with several threads then holds twice what it needs.
 pub(super) enum Words {
     Heap(Vec<u32>),
     #[cfg(not(target_arch = "wasm32"))]
