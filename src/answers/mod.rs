@@ -2,7 +2,7 @@
 //!
 //! A driver's bug gives noise, not an error. So [`Known`] holds small graphs of every operator, at sizes around the tiles of
 //! its kernels, with every mask and weight precision, and the CPU's results. A device is asked for the same, with the kernels
-//! of each [class](AdapterClass) that it could be given. [`quick`] asks for a few.
+//! of each [class](crate::kernels::AdapterClass) that it could be given. [`quick`] asks for a few.
 
 mod attention;
 mod blame;
