@@ -41,6 +41,7 @@ mod log_probability;
 mod log_softmax_top_k;
 mod low_rank;
 mod matrix_product;
+mod memory;
 mod panels;
 mod parallel;
 mod philox;
@@ -90,6 +91,7 @@ pub use linear_gradient::{column_sums, linear_input_gradient, linear_weight_grad
 pub use log_probability::log_probability;
 pub use log_softmax_top_k::log_softmax_top_k;
 pub use low_rank::low_rank;
+pub use memory::Memory;
 pub use panels::Panels;
 pub(crate) use parallel::{among_the_cores, cores, unless_stopped};
 pub use project_length::{LengthFactors, project_length, projected_rows};

@@ -4,6 +4,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use pulp::Arch;
 
+use super::memory::Memory;
 use super::panels::{self, Panels};
 use super::quads::{self, Quads};
 use super::stored_value::StoredValue;
@@ -81,30 +82,30 @@ impl WeightMatrix<'_> {
 }
 
 /// The memory of a weight matrix `[rows, width]`, filled row by row.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum StoredMatrix {
     /// See [`WeightMatrix::F32`].
-    F32(Vec<f32>),
+    F32(Memory<f32>),
     /// See [`WeightMatrix::Panels`].
     Panels {
         /// `[rows / 32, width, 32]`
-        values: Vec<f32>,
+        values: Memory<f32>,
         rows: usize,
         width: usize,
     },
     /// [`WeightPrecision::F16`]
     F16 {
         /// `[rows / 32, width, 32]`
-        values: Vec<f16>,
+        values: Memory<f16>,
         rows: usize,
         width: usize,
     },
     /// [`WeightPrecision::Q8`]
     Q8 {
         /// `[rows, width]`
-        values: Vec<i8>,
+        values: Memory<i8>,
         /// `[rows]`
-        scales: Vec<f32>,
+        scales: Memory<f32>,
         rounding: InputRounding,
         /// See [`WeightMatrix::Q8`].
         input_multipliers: Vec<(usize, f32)>,
@@ -112,11 +113,11 @@ pub enum StoredMatrix {
     /// See [`WeightMatrix::Quads`].
     Quads {
         /// `[rows / 16, width / 4, 16]`, four values each
-        values: Vec<u32>,
+        values: Memory<u32>,
         /// What the shift of inputs adds to each row's sums.
-        shifts: Vec<f64>,
+        shifts: Memory<f64>,
         /// `[rows]`
-        scales: Vec<f32>,
+        scales: Memory<f32>,
         width: usize,
         rounding: InputRounding,
     },
@@ -127,25 +128,32 @@ impl StoredMatrix {
     pub fn zeros(rows: usize, width: usize, precision: WeightPrecision) -> Option<Self> {
         let elements = rows * width;
         Some(match precision {
-            WeightPrecision::F32 => Self::F32(zeros(elements)?),
-            WeightPrecision::F16 => Self::F16 { values: zeros(panels::elements(rows, width))?, rows, width },
+            WeightPrecision::F32 => Self::F32(Memory::zeros(elements)?),
+            WeightPrecision::F16 => {
+                Self::F16 { values: Memory::zeros(panels::elements(rows, width))?, rows, width }
+            }
             WeightPrecision::Q8 if quads::suit(width) => Self::Quads {
-                values: zeros(quads::elements(rows, width))?,
-                shifts: zeros(quads::filled(rows))?,
-                scales: zeros(rows)?,
+                values: Memory::zeros(quads::elements(rows, width))?,
+                shifts: Memory::zeros(quads::filled(rows))?,
+                scales: Memory::zeros(rows)?,
                 width,
                 rounding: InputRounding::default(),
             },
             WeightPrecision::Q8 => {
                 let (rounding, input_multipliers) = Default::default();
-                Self::Q8 { values: zeros(elements)?, scales: zeros(rows)?, rounding, input_multipliers }
+                Self::Q8 {
+                    values: Memory::zeros(elements)?,
+                    scales: Memory::zeros(rows)?,
+                    rounding,
+                    input_multipliers,
+                }
             }
         })
     }
 
     /// Allocates zeros in f32, in panels; `None` if there is no memory.
     pub fn panels(rows: usize, width: usize) -> Option<Self> {
-        Some(Self::Panels { values: zeros(panels::elements(rows, width))?, rows, width })
+        Some(Self::Panels { values: Memory::zeros(panels::elements(rows, width))?, rows, width })
     }
 
     /// A matrix of the given values, stored as products read it.
@@ -193,11 +201,13 @@ impl StoredMatrix {
 
     /// Sets the factors of inputs, see [`WeightMatrix::Q8`]; only an 8-bit matrix has them.
     pub fn set_input_multipliers(&mut self, multipliers: Vec<(usize, f32)>) {
-        if let (&Self::Quads { ref scales, rounding, .. }, false) = (&*self, multipliers.is_empty()) {
-            let scales = scales.clone();
-            let WeightMatrix::Quads { values: quads, .. } = self.view() else { unreachable!("quads") };
-            let values = (0..quads.outputs).flat_map(|row| quads.row(row)).collect();
-            *self = Self::Q8 { values, scales, rounding, input_multipliers: Vec::new() };
+        if let (Self::Quads { values, shifts, scales, width, rounding }, false) =
+            (&mut *self, multipliers.is_empty())
+        {
+            let (scales, rounding) = (std::mem::take(scales), *rounding);
+            let quads = Quads::new((values, shifts), scales.len(), *width, rounding);
+            let values: Vec<i8> = (0..quads.outputs).flat_map(|row| quads.row(row)).collect();
+            *self = Self::Q8 { values: values.into(), scales, rounding, input_multipliers: Vec::new() };
         }
         if let Self::Q8 { input_multipliers, .. } = self {
             *input_multipliers = multipliers;
@@ -244,13 +254,6 @@ fn quantize_rows(rows: &[f32], known: Option<&[f32]>, values: &mut [i8], scales:
             *value = quantize(exact, *scale);
         }
     }
-}
-
-/// Allocates zeros; `None` if there is no memory.
-fn zeros<T: bytemuck::Zeroable + Clone>(elements: usize) -> Option<Vec<T>> {
-    // `vec!` would abort if there is no memory, so ask first
-    Vec::<T>::new().try_reserve_exact(elements).ok()?;
-    Some(vec![T::zeroed(); elements])
 }
 
 #[cfg(test)]

@@ -62,9 +62,11 @@ pub enum GpuError {
         reason: String,
     },
     /// The CPU runner's memory is exhausted.
-    #[error("there is no memory for weights of {bytes} bytes; use a smaller model, or `--device gpu`")]
+    #[error(
+        "there is no memory for {bytes} bytes; use a smaller model or fewer texts at once, or `--device gpu`"
+    )]
     HostMemory {
-        /// All weights together.
+        /// The requested size: of all weights together, or of a value of a run.
         bytes: u64,
     },
     /// The device was lost (driver reset, unplugged, page closed).

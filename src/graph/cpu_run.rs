@@ -3,8 +3,7 @@
 use super::buffers::Buffers;
 use super::values::{Columns, Home, Value, ValueInfo};
 use super::weights::{Matrix, Rows, Vector, Weights};
-use super::words::Words;
-use crate::cpu::{self, WeightMatrix};
+use crate::cpu::{self, Memory, WeightMatrix};
 use crate::precision::Products;
 use crate::shape::Shape;
 
@@ -12,8 +11,8 @@ use crate::shape::Shape;
 pub struct CpuRun<'a> {
     pub(super) values: &'a [ValueInfo],
     pub(super) buffers: &'a Buffers,
-    pub(super) states: &'a mut [Words],
-    pub(super) shared: &'a mut [Words],
+    pub(super) states: &'a mut [Memory<u32>],
+    pub(super) shared: &'a mut [Memory<u32>],
     pub(super) weights: HostWeights<'a>,
     pub(super) products: Products,
 }
@@ -137,7 +136,7 @@ impl<'a> CpuRun<'a> {
         }
     }
 
-    fn words_mut(&mut self, value: Value) -> &mut Words {
+    fn words_mut(&mut self, value: Value) -> &mut Memory<u32> {
         match self.place(value) {
             Place::State(index) => &mut self.states[index],
             Place::Shared(index) => &mut self.shared[index],

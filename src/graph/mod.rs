@@ -26,7 +26,6 @@ mod training;
 mod upload;
 mod values;
 mod weights;
-mod words;
 
 pub use build::{Gradients, Graph, Node, Operator};
 pub use cpu_run::CpuRun;

@@ -81,7 +81,7 @@ impl Session {
         plans: Vec<Plan>,
     ) -> Result<Self, GpuError> {
         let runner = match device {
-            Device::Cpu => Runner::Cpu(CpuSession::new(states, plans)),
+            Device::Cpu => Runner::Cpu(CpuSession::new(states, plans)?),
             Device::Gpu(gpu) => Runner::Gpu(GpuSession::new(gpu.clone(), weights, states, &plans)?),
         };
         Ok(Self { runner })
@@ -105,13 +105,13 @@ impl Session {
         Program(index)
     }
 
-    /// Adds a program to a session on the CPU, where it costs no more than its plan.
+    /// Adds a program to a session on the CPU, where it costs no more than its plan and its temporary values.
     ///
     /// # Panics
     /// On a GPU, where pipelines would be compiled in the middle of a run.
-    pub fn add(&mut self, plan: Plan) -> Program {
+    pub fn add(&mut self, plan: Plan) -> Result<Program, GpuError> {
         match &mut self.runner {
-            Runner::Cpu(session) => Program(session.add(plan)),
+            Runner::Cpu(session) => session.add(plan).map(Program),
             Runner::Gpu(_) => unreachable!("all programs are known before"),
         }
     }

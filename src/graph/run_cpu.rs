@@ -8,8 +8,8 @@ use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::values::{State, StateTable};
 use super::weights::Weights;
-use super::words::Words;
-use crate::cpu;
+use crate::cpu::{self, Memory};
+use crate::gpu::GpuError;
 use crate::precision::Products;
 use crate::shape::Dtype;
 
@@ -39,36 +39,42 @@ impl Clock {
     }
 }
 
+/// Memory of a state or a temporary value, in words of 32 bits: f32 values as bits, so that either type fits.
+fn zeros(words: usize) -> Result<Memory<u32>, GpuError> {
+    Memory::zeros(words).ok_or(GpuError::HostMemory { bytes: words as u64 * 4 })
+}
+
 pub(super) struct CpuSession {
-    states: Vec<Words>,
+    states: Vec<Memory<u32>>,
     plans: Vec<Plan>,
     /// Buffers of every plan's temporary values: plans run in turn.
-    shared: Vec<Words>,
+    shared: Vec<Memory<u32>>,
 }
 
 impl CpuSession {
-    pub fn new(states: &StateTable, plans: Vec<Plan>) -> Self {
-        let states = states.entries.iter().map(|(_, state)| Words::zeros(state.shape.elements())).collect();
+    pub fn new(states: &StateTable, plans: Vec<Plan>) -> Result<Self, GpuError> {
+        let states = states.entries.iter().map(|(_, state)| zeros(state.shape.elements()));
+        let states = states.collect::<Result<_, _>>()?;
         let mut session = Self { states, plans: Vec::with_capacity(plans.len()), shared: Vec::new() };
         for plan in plans {
-            session.add(plan);
+            session.add(plan)?;
         }
-        session
+        Ok(session)
     }
 
     /// Adds a program, and returns its index.
-    pub fn add(&mut self, plan: Plan) -> usize {
+    pub fn add(&mut self, plan: Plan) -> Result<usize, GpuError> {
         let elements = &plan.buffers.elements;
         if self.shared.len() < elements.len() {
-            self.shared.resize_with(elements.len(), Words::default);
+            self.shared.resize_with(elements.len(), Memory::default);
         }
         for (buffer, &elements) in self.shared.iter_mut().zip(elements) {
             if buffer.len() < elements {
-                *buffer = Words::zeros(elements);
+                *buffer = zeros(elements)?;
             }
         }
         self.plans.push(plan);
-        self.plans.len() - 1
+        Ok(self.plans.len() - 1)
     }
 
     pub fn write(&mut self, state: State, start: usize, data: &[u32]) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::error::UnstorableWeight;
-use crate::cpu::{StoredMatrix, WeightMatrix};
+use crate::cpu::{Memory, StoredMatrix, WeightMatrix};
 use crate::device::Device;
 use crate::gpu::{Buffer, GpuError};
 use crate::kernels::{PANEL, panels, stride};
@@ -354,7 +354,7 @@ impl Weights {
     }
 
     /// The values of a weight that is stored in f32.
-    pub(super) fn cpu_mut(&mut self, index: usize) -> &mut Vec<f32> {
+    pub(super) fn cpu_mut(&mut self, index: usize) -> &mut Memory<f32> {
         match &mut self.storage {
             Storage::Cpu(tensors) => match &mut tensors[index] {
                 StoredMatrix::F32(values) => values,

@@ -132,8 +132,9 @@ impl DecodeSession {
             Some(index) => session.program(index),
             None => {
                 let plan = Build { model, states, batch: key.batch }.encode_next(next, number, length)?;
+                let added = session.add(plan)?;
                 programs.push(program);
-                session.add(plan)
+                added
             }
         };
         Ok((program, length))
