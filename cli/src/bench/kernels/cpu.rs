@@ -27,9 +27,10 @@ pub fn run(
         steps.step();
     };
     for &(layer, inputs, outputs) in layers {
-        let weight = StoredMatrix::of(&numbers(inputs * outputs), inputs, precision);
-        let copies = (WEIGHT_BYTES / weight.bytes() as usize).clamp(1, 64);
-        let weights = vec![weight; copies];
+        let values = numbers(inputs * outputs);
+        let weight = || StoredMatrix::of(&values, inputs, precision);
+        let copies = (WEIGHT_BYTES / weight().bytes() as usize).clamp(1, 64);
+        let weights: Vec<_> = std::iter::repeat_with(weight).take(copies).collect();
         for rows in ROWS {
             let (x, mut y) = (numbers(rows * inputs), vec![0.0; rows * outputs]);
             let mut turn = weights.iter().cycle();
