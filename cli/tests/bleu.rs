@@ -19,11 +19,21 @@ fn pairs() -> (Vec<String>, Vec<String>) {
     pairs.map(|(source, reference)| (source.to_owned(), reference.to_owned())).unzip()
 }
 
+/// The command, in an emulator if it is another processor's.
+fn wordloom() -> Command {
+    let program = env!("CARGO_BIN_EXE_wordloom");
+    let Ok(emulator) = std::env::var("WORDLOOM_EMULATOR") else { return Command::new(program) };
+    let mut words = emulator.split_whitespace();
+    let mut command = Command::new(words.next().expect("an emulator"));
+    command.args(words).arg(program);
+    command
+}
+
 /// The command's translations of the sources.
 fn translate(test: &str, sources: &[String], arguments: &[&str]) -> Vec<String> {
     let input = std::env::temp_dir().join(format!("wordloom-bleu-{test}-{}.txt", std::process::id()));
     std::fs::write(&input, sources.join("\n") + "\n").expect("a writable temporary folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_wordloom"))
+    let output = wordloom()
         .args(["translate", "--device", "cpu", "--input"])
         .arg(&input)
         .args(arguments)

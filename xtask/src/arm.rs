@@ -45,6 +45,7 @@ fn emulated(tests: &str) -> Command {
     command.args(["test", "--locked", "--target", TARGET]).args(tests.split_whitespace());
     let variable = |name: &str| format!("CARGO_TARGET_{}_{name}", TARGET.to_uppercase().replace('-', "_"));
     command.env(variable("LINKER"), LINKER).env(variable("RUNNER"), RUNNER);
+    command.env("WORDLOOM_EMULATOR", RUNNER); // for programs that tests start
     command.env("CC_aarch64_unknown_linux_gnu", LINKER);
     command
 }
