@@ -28,9 +28,9 @@ pub fn run(
     };
     for &(layer, inputs, outputs) in layers {
         let values = numbers(inputs * outputs);
-        let weight = || StoredMatrix::of(&values, inputs, precision);
-        let copies = (WEIGHT_BYTES / weight().bytes() as usize).clamp(1, 64);
-        let weights: Vec<_> = std::iter::repeat_with(weight).take(copies).collect();
+        let mut weights = vec![StoredMatrix::of(&values, inputs, precision)];
+        let copies = (WEIGHT_BYTES / weights[0].bytes() as usize).clamp(1, 64);
+        weights.resize_with(copies, || StoredMatrix::of(&values, inputs, precision));
         for rows in ROWS {
             let (x, mut y) = (numbers(rows * inputs), vec![0.0; rows * outputs]);
             let mut turn = weights.iter().cycle();
