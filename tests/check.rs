@@ -37,6 +37,9 @@ const IN_RUNS: &str = "
     row_maxima softmax_loss sum_blocks sum_losses sum_squares tie_rows
 ";
 
+/// Kernels for software adapters that a GPU is given only in place of wrong ones, and that have no measured case.
+const OF_SOFTWARE: &str = "additive_attention cached_attention chunk_candidates top_k_merge";
+
 /// Ids of a search with a small model, on a device.
 async fn ids(device: &Device, beams: usize) -> Result<Vec<u32>, GenerateError> {
     let model = model(&data("models").join("marian_tied"));
@@ -116,7 +119,7 @@ async fn a_report_says_what_is_wrong_and_later_runs_know() {
     assert_eq!(wrong, ["beam_step", "layer_norm_workgroup", "reorder_slots"], "{:#?}", report.wrong_cases);
     let launched: BTreeSet<&str> =
         report.kernels.iter().filter(|line| line.cases > 0).map(|line| &*line.kernel).collect();
-    let others: BTreeSet<&str> = IN_RUNS.split_whitespace().collect();
+    let others: BTreeSet<&str> = IN_RUNS.split_whitespace().chain(OF_SOFTWARE.split_whitespace()).collect();
     let all: BTreeSet<&str> = kernels::all().map(|kernel| kernel.name).collect();
     let missing: Vec<_> = all.difference(&launched).filter(|name| !others.contains(*name)).collect();
     assert!(missing.is_empty(), "no case launches {missing:?}");

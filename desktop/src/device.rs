@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup, WgpuSetupCreateNew};
-use wordloom::gpu::{features, pipeline_folder};
+use wordloom::gpu::{descriptor, pipeline_folder};
 use wordloom::{Device, DeviceChoice, GpuError};
 
 /// How the window opens its GPU.
@@ -17,23 +17,11 @@ pub fn configuration(choice: &DeviceChoice) -> WgpuConfiguration {
     setup.native_adapter_selector =
         Some(Arc::new(move |adapters, surface| select(&choice, adapters, surface)));
     setup.device_descriptor = Arc::new(|adapter| {
-        let offered = adapter.limits();
-        let mut features = features(adapter);
-        if pipeline_folder().is_none() {
-            features.remove(wgpu::Features::PIPELINE_CACHE);
-        }
-        wgpu::DeviceDescriptor {
-            label: Some("wordloom-desktop"),
-            required_features: features,
-            // as in `Gpu::open`, plus textures for the largest screens
-            required_limits: wgpu::Limits {
-                max_buffer_size: offered.max_buffer_size,
-                max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
-                max_texture_dimension_2d: offered.max_texture_dimension_2d.min(16_384),
-                ..wgpu::Limits::defaults()
-            },
-            ..Default::default()
-        }
+        let mut descriptor = descriptor(adapter, pipeline_folder().is_some());
+        // textures for the largest screens
+        descriptor.required_limits.max_texture_dimension_2d =
+            adapter.limits().max_texture_dimension_2d.min(16_384);
+        descriptor
     });
     WgpuConfiguration { wgpu_setup: WgpuSetup::CreateNew(setup), ..WgpuConfiguration::default() }
 }

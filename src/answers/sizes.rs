@@ -2,7 +2,7 @@
 //! the same.
 
 /// Rows, inputs and outputs of linear layers, on both sides of every tile.
-pub const LINEAR: [[usize; 3]; 22] = [
+pub const LINEAR: [[usize; 3]; 24] = [
     [1, 1, 1],
     [1, 4, 4],
     [1, 37, 1003],
@@ -25,6 +25,9 @@ pub const LINEAR: [[usize; 3]; 22] = [
     [127, 129, 65],
     [131, 7, 130],
     [200, 512, 257],
+    // tiles for matrix units, of both sizes
+    [70, 132, 1028],
+    [129, 68, 1028],
 ];
 
 /// Rows, inputs and outputs of a linear layer with enough tiles for a large GPU.

@@ -6,7 +6,6 @@ use super::Watch;
 use super::report::Report;
 use crate::answers::{Answer, Ask, GROUPS, Known, wrong};
 use crate::gpu::{Gpu, GpuError};
-use crate::kernels::AdapterClass;
 
 /// Asks for the answers of all groups, in every precision, and adds them to the report. `progress` gets the number of finished
 /// groups and the next one's name.
@@ -29,7 +28,7 @@ pub(super) async fn ask_all(
                 Ok(got)
             };
             let own = ask(gpu.class(), Ask::AnswersAndTimes).await?;
-            let what = of_other_class(gpu, &own);
+            let what = of_other_class(&own);
             answers.extend(own);
             answers.extend(ask(gpu.class().other(), what).await?);
         }
@@ -37,11 +36,8 @@ pub(super) async fn ask_all(
     Ok(answers)
 }
 
-/// What the kernels of the other class are asked for. A software adapter is given them only in place of wrong or slow ones of
-/// its own, and to compile them would be half of a first check.
-fn of_other_class(gpu: &Gpu, own: &[Answer]) -> Ask {
-    match gpu.class() {
-        AdapterClass::Software if wrong(own).is_empty() => Ask::Times,
-        _ => Ask::AnswersAndTimes,
-    }
+/// What the kernels of the other class are asked for. A device is given them only in place of wrong or slow ones of its own, and to
+/// compile them would be half of a first check.
+fn of_other_class(own: &[Answer]) -> Ask {
+    if wrong(own).is_empty() { Ask::Times } else { Ask::AnswersAndTimes }
 }

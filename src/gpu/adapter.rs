@@ -59,6 +59,11 @@ impl Adapter {
         }
     }
 
+    /// Whether it is a GPU with memory of its own.
+    pub fn is_discrete(&self) -> bool {
+        self.info.device_type == wgpu::DeviceType::DiscreteGpu
+    }
+
     /// The limits that the adapter offers.
     pub fn limits(&self) -> wgpu::Limits {
         self.handle.limits()
@@ -92,16 +97,6 @@ impl Adapter {
             wgpu::DeviceType::Cpu => 4,
         }
     }
-}
-
-/// The features that a device is opened with, if its adapter offers them: access to compiled pipelines and, outside of
-/// browsers, the clock.
-pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
-    let mut wanted = wgpu::Features::PIPELINE_CACHE;
-    if cfg!(not(target_arch = "wasm32")) {
-        wanted |= wgpu::Features::TIMESTAMP_QUERY;
-    }
-    adapter.features() & wanted
 }
 
 /// All adapters of this machine (in a browser: the page's one), best first. May be empty.

@@ -9,6 +9,7 @@ mod buffer;
 #[cfg(not(target_arch = "wasm32"))]
 mod clock;
 mod counters;
+mod descriptor;
 mod error;
 mod lineage;
 mod pipeline;
@@ -24,18 +25,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-pub use adapter::{Adapter, adapters, any, features, hardware, named};
+pub use adapter::{Adapter, adapters, any, hardware, named};
 pub use buffer::{Buffer, BufferCopy};
 #[cfg(not(target_arch = "wasm32"))]
 pub use clock::Clock;
 pub use counters::Counters;
+pub use descriptor::descriptor;
 pub use error::GpuError;
 pub use lineage::DeviceNews;
 pub use readback::Readback;
 pub use recording::{Recording, Submission};
 pub use verdict::{Extent, Verdict};
 
-use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver};
+use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver, matrix_units};
 
 /// An open GPU.
 pub struct Gpu {
@@ -85,13 +87,8 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Open`].
     pub async fn open_with_pipelines(adapter: Adapter, folder: Option<&Path>) -> Result<Self, GpuError> {
-        let offered = adapter.limits();
-        let limits = wgpu::Limits {
-            max_buffer_size: offered.max_buffer_size,
-            max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
-            ..wgpu::Limits::defaults().or_worse_values_from(&offered)
-        };
-        Self::open_as(adapter, limits, folder).await
+        let descriptor = descriptor(&adapter.handle, folder.is_some());
+        Self::open_as(adapter, descriptor, folder).await
     }
 
     /// Opens an adapter with the given limits, for tests of low limits.
@@ -99,31 +96,21 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Open`], naming a limit that the adapter cannot meet.
     pub async fn open_with_limits(adapter: Adapter, limits: wgpu::Limits) -> Result<Self, GpuError> {
-        Self::open_as(adapter, limits, None).await
+        let descriptor = descriptor::with_limits(&adapter.handle, limits, false);
+        Self::open_as(adapter, descriptor, None).await
     }
 
     async fn open_as(
         adapter: Adapter,
-        limits: wgpu::Limits,
+        descriptor: wgpu::DeviceDescriptor<'_>,
         folder: Option<&Path>,
     ) -> Result<Self, GpuError> {
-        let mut features = features(&adapter.handle);
-        if folder.is_none() {
-            features.remove(wgpu::Features::PIPELINE_CACHE);
-        }
         let (device, queue) = adapter
             .handle
-            .request_device(&wgpu::DeviceDescriptor {
-                label: Some("wordloom"),
-                required_features: features,
-                required_limits: limits.clone(),
-                // weights and caches are long-lived, so small blocks save memory
-                memory_hints: wgpu::MemoryHints::MemoryUsage,
-                ..Default::default()
-            })
+            .request_device(&descriptor)
             .await
             .map_err(|error| GpuError::Open { adapter: adapter.name().into(), reason: error.to_string() })?;
-        Ok(Self::around(adapter, device, queue, limits, folder, false))
+        Ok(Self::around(adapter, device, queue, descriptor.required_limits, folder, false))
     }
 
     /// Shares a device that another owner (such as a window) has opened and continues to use. The shared device is never closed
@@ -248,6 +235,12 @@ impl Gpu {
         &self.limits
     }
 
+    /// Whether [kernels for matrix units](matrix_units) run on the device.
+    pub fn has_matrix_units(&self) -> bool {
+        self.device.features().contains(descriptor::MATRIX_UNITS)
+            && self.limits.max_compute_workgroup_storage_size >= matrix_units::WORKGROUP_BYTES
+    }
+
     /// Replaces text of a kernel before it is first compiled, so that tests can have a kernel that is wrong.
     pub fn spoil(&self, kernel: &'static str, from: &'static str, to: &'static str) {
         self.pipelines.spoil(kernel, from, to);
@@ -300,7 +293,9 @@ impl Gpu {
         let same = |adapter: &Adapter| adapter.is_same(&self.adapter) && !self.lineage.is_gone();
         let mut reopened = None;
         if let Some(adapter) = adapters().await.into_iter().find(same) {
-            reopened = Self::open_as(adapter, self.limits.clone(), self.folder.as_deref()).await.ok();
+            let folder = self.folder.as_deref();
+            let descriptor = descriptor::with_limits(&adapter.handle, self.limits.clone(), folder.is_some());
+            reopened = Self::open_as(adapter, descriptor, folder).await.ok();
         }
         if let Some(again) = &mut reopened {
             // it keeps what a check found, and the kernels that a test chose

@@ -50,7 +50,7 @@ impl VerdictFile {
 /// A checksum of all shaders: a changed kernel needs a new check.
 fn shaders() -> u64 {
     let mut hasher = DefaultHasher::new();
-    for kernel in kernels::all() {
+    for kernel in kernels::all().chain(kernels::matrix_units::all()) {
         kernel.wgsl.iter().for_each(|text| hasher.write(text.as_bytes()));
     }
     hasher.finish()

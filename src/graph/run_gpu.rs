@@ -78,7 +78,13 @@ impl GpuSession {
         let nothing = gpu.buffer("nothing", 4)?;
         let &Programs { plans, class, ref passed_over, refuses } = programs;
         let passed_over = passed_over.clone();
-        let target = Target { class, precision: weights.precision(), passed_over, parts: weights.parts() };
+        let target = Target {
+            class,
+            precision: weights.precision(),
+            passed_over,
+            matrix_units: gpu.has_matrix_units(),
+            parts: weights.parts(),
+        };
         let lists: Vec<LaunchList> = plans.iter().map(|plan| plan.lower(&target)).collect();
         #[cfg(not(target_arch = "wasm32"))]
         {

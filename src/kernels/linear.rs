@@ -54,6 +54,19 @@ pub static MATMUL_REGISTERS: ByPrecision =
 pub static MATMUL_TILED: ByPrecision =
     linear_kernels!("", "matmul_tiled" + "plain_inputs" + "four_rows", STORAGE);
 
+/// The kernels of plain linear layers.
+pub(super) fn all() -> [&'static ByPrecision; 7] {
+    [
+        &MATVEC_SPLIT,
+        &MATVEC_4ROWS_SPLIT,
+        &MATMUL_SPLIT,
+        &MATMUL_TILED,
+        &MATVEC_WIDE,
+        &MATVEC_4ROWS_WIDE,
+        &MATMUL_REGISTERS,
+    ]
+}
+
 params! {
     /// Group 1 of all of them, also of the forms that normalize inputs or note outputs. A *quad* is four neighbouring
     /// elements.
@@ -181,6 +194,8 @@ impl Variant {
 /// | 2–8 | `matvec_4rows_wide` | `matvec_4rows_split` |
 /// | 9–32 | `matmul_registers` | `matvec_4rows_split` |
 /// | more | `matmul_registers` | `matmul_split`; from 512 rows on `matmul_tiled`, if its tiles keep a GPU busy |
+///
+/// On [matrix units](super::matrix_units), layers with more rows take other kernels later.
 ///
 /// On a software adapter, a source of up to eight tokens uses the same kernel as the beams: a browser compiles one
 /// kernel less before the first word.

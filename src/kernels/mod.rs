@@ -97,6 +97,7 @@ pub mod log_probability;
 pub mod log_softmax_top_k;
 pub mod low_rank;
 pub mod map_blocks;
+pub mod matrix_units;
 pub mod normalized_linear;
 pub mod output_layer;
 pub mod panels;

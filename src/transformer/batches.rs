@@ -20,6 +20,8 @@ struct Most {
     sentences: usize,
     /// Source tokens, padding included.
     source_tokens: usize,
+    /// Bytes of the caches.
+    cache_bytes: u64,
 }
 
 impl Most {
@@ -27,27 +29,37 @@ impl Most {
     ///
     /// * `searches`: number of searches that share the device
     fn of(device: &Device, precision: WeightPrecision, searches: usize) -> Self {
-        match device.gpu().map(|gpu| gpu.class()) {
-            None => Self::of_cores((cpu::cores() / searches).max(1), precision),
-            Some(AdapterClass::Software) => Self { rows: 64, sentences: 64, source_tokens: 4096 },
-            Some(AdapterClass::Hardware) => Self { rows: 512, sentences: 512, source_tokens: 16_384 },
+        let Some(gpu) = device.gpu() else {
+            return Self::of_cores(searches, precision);
+        };
+        // a discrete GPU has memory of its own; where it is less than this, batches halve
+        let most_cached = if gpu.adapter().is_discrete() { 4 * CACHE_BYTES } else { CACHE_BYTES };
+        let cache_bytes = most_cached.min(4 * CACHE_BYTES / searches as u64);
+        match gpu.class() {
+            AdapterClass::Software => Self { rows: 64, sentences: 64, source_tokens: 4096, cache_bytes },
+            AdapterClass::Hardware => Self { rows: 512, sentences: 512, source_tokens: 16_384, cache_bytes },
         }
     }
 
     /// A core's rows should have their keys, values and logits in its own cache; then weights, which are read once for all
     /// rows, count the more, the larger they are. Measured: docs/performance.md, "Many short lines".
-    fn of_cores(cores: usize, precision: WeightPrecision) -> Self {
+    fn of_cores(searches: usize, precision: WeightPrecision) -> Self {
+        let cores = (cpu::cores() / searches).max(1);
         let (rows, sentences) = match precision {
             WeightPrecision::F32 | WeightPrecision::F16 => (64, 40),
             WeightPrecision::Q8 => (48, 24),
         };
-        Self { rows: (rows * cores).min(128), sentences: (sentences * cores).min(64), source_tokens: 4096 }
+        Self {
+            rows: (rows * cores).min(128),
+            sentences: (sentences * cores).min(64),
+            source_tokens: 4096,
+            cache_bytes: CACHE_BYTES.min(4 * CACHE_BYTES / searches as u64),
+        }
     }
 }
 
-/// Bytes of one batch's caches, and of all batches that are searched at the same time.
-const MAX_CACHE_BYTES: u64 = 512 << 20;
-const MAX_CACHE_BYTES_OF_ALL: u64 = 4 * MAX_CACHE_BYTES;
+/// Bytes of one batch's caches; all batches that are searched at the same time have four times as much.
+const CACHE_BYTES: u64 = 512 << 20;
 
 impl Transformer {
     /// Checks requests and sorts them by length, for little padding; longest first, to fail early if memory is short.
@@ -102,7 +114,6 @@ impl Transformer {
         let device = self.device();
         let largest_buffer = device.max_buffer_bytes();
         let limits = Most::of(&device, self.precision(), searches);
-        let most_cached = MAX_CACHE_BYTES.min(MAX_CACHE_BYTES_OF_ALL / searches as u64);
         let (mut capacity, mut longest) = (0, 0);
         let mut size = 0;
         for &index in candidates {
@@ -122,7 +133,7 @@ impl Transformer {
             let fits = rows <= limits.rows
                 && size < limits.sentences
                 && source_tokens <= limits.source_tokens
-                && 4 * config.decoder.layers as u64 * cache <= most_cached
+                && 4 * config.decoder.layers as u64 * cache <= limits.cache_bytes
                 && 4 * largest <= largest_buffer
                 && size < most;
             if size > 0 && !fits {

@@ -19,6 +19,8 @@ pub struct Target {
     pub precision: WeightPrecision,
     /// Kernels that the device does not get.
     pub passed_over: Arc<PassedOver>,
+    /// Whether the device has [matrix units](crate::kernels::matrix_units).
+    pub matrix_units: bool,
     pub(in crate::graph) parts: Vec<Vec<WeightPart>>,
 }
 
@@ -31,7 +33,7 @@ impl Target {
         max_storage_bytes: u64,
     ) -> Self {
         let parts = table.entries().iter().map(|entry| entry.parts(precision, max_storage_bytes));
-        Self { class, precision, passed_over: Arc::default(), parts: parts.collect() }
+        Self { class, precision, passed_over: Arc::default(), matrix_units: false, parts: parts.collect() }
     }
 }
 

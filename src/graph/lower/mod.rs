@@ -3,6 +3,7 @@
 mod fuse;
 mod launch;
 mod lowering;
+mod matrix_units;
 mod trusted;
 
 use std::fmt;
@@ -36,7 +37,11 @@ impl Plan {
         let Lowering { values, launches, .. } = lowering;
         let is_state =
             |bound| matches!(bound, Binding::Value(value) if values[value.0].home != Home::Planned);
-        let launches = fuse::fuse(launches, &target.passed_over, is_state);
+        let mut launches = fuse::fuse(launches, &target.passed_over, is_state);
+        // no browser offers them, and a page goes without their text
+        if target.matrix_units && cfg!(not(target_arch = "wasm32")) {
+            matrix_units::take(&mut launches, &target.passed_over);
+        }
         let buffers = Buffers::share(&values, launches.iter().map(Launch::touches));
         let bytes_of = |bound| match bound {
             Binding::Value(value) => 4 * values[value.0].stored_elements() as u64,

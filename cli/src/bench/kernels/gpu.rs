@@ -10,7 +10,8 @@ use wordloom::kernels::edits::Edits;
 use wordloom::kernels::layer_norm::{self, LayerNormShape};
 use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
 use wordloom::kernels::{
-    AdapterClass, ColumnLayout, Dispatch, PANEL, linear, normalized_linear, output_layer, panels, stride,
+    AdapterClass, ColumnLayout, Dispatch, PANEL, linear, matrix_units, normalized_linear, output_layer,
+    panels, stride,
 };
 use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
@@ -116,12 +117,16 @@ impl Bench<'_> {
         let y = gpu.buffer("y", most_rows * stride(outputs))?;
         for rows in ROWS {
             let shape = linear_shape(rows, inputs, outputs, precision);
-            let variants = linear::Variant::ALL.map(|variant| {
-                let dispatch = linear::dispatch_variant(&shape, 0..outputs, variant);
+            let of_lanes = |variant| linear::dispatch_variant(&shape, 0..outputs, variant);
+            let own = linear::dispatch(&shape, 0..outputs, self.class());
+            let units = matrix_units::Variant::ALL.into_iter().filter(|_| gpu.has_matrix_units());
+            let of_units = units.filter_map(|variant| matrix_units::dispatch_variant(&own, variant));
+            let variants = linear::Variant::ALL.into_iter().map(of_lanes).chain(of_units).map(|dispatch| {
                 let bound = |weight| vec![(dispatch.clone(), vec![&x, weight, &nothing, &nothing, &y])];
                 (dispatch.kernel.name, weights.iter().map(bound).collect())
             });
-            let chosen = linear::dispatch(&shape, 0..outputs, self.class()).kernel.name;
+            let on_units = matrix_units::dispatch(&own).filter(|_| gpu.has_matrix_units());
+            let chosen = on_units.as_ref().unwrap_or(&own).kernel.name;
             self.compare(Shape::linear(layer, rows, inputs, outputs, precision), variants, chosen)?;
         }
         Ok(())

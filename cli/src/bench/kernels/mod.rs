@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::table::{number, table};
 
 /// Rows of linear layers and norms: a token, a sentence's beams, several sentences, a batch, a long source.
-const ROWS: [usize; 5] = [1, 4, 16, 64, 512];
+const ROWS: [usize; 6] = [1, 4, 16, 64, 256, 512];
 const LENGTHS: [usize; 3] = [32, 128, 512];
 /// Rows of a step with cached attention.
 const STEP_ROWS: [usize; 4] = [1, 4, 16, 64];

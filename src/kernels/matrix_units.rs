@@ -1,0 +1,136 @@
+//! Linear layers on matrix units (tensor cores): `wgpu`'s cooperative matrices of 16 × 16, f16 operands and f32 sums.
+//!
+//! f16 takes nothing from the weights, which have 16 or 8 bits, and little from the inputs: each is split into two f16, which keep 22 of
+//! f32's 24 bits, up to 16 million; larger inputs become infinite. Sums have another order than those of [`linear`](super::linear), so
+//! a row's last bits differ from those with few rows, as they do with tiles.
+
+use super::linear::{self, LinearParams};
+use super::{Access, ByPrecision, Dispatch, Kernel, PANEL, fold};
+
+const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
+
+/// A kernel for weights of 16 and of 8 bits.
+macro_rules! kernels {
+    ($kernel:literal) => {
+        [kernels!($kernel, "f16"), kernels!($kernel, "q8")]
+    };
+    ($kernel:literal, $stored:tt) => {
+        by_precision!(
+            @one "", $stored, $kernel + "matrix_units" + "linear" + "plain_inputs" + "activation" + "grid", STORAGE,
+            LinearParams::FIELDS
+        )
+    };
+}
+
+/// A tile of 64 rows and 64 outputs per workgroup.
+pub static MATMUL_UNITS: [Kernel; 2] = kernels!("matmul_units");
+
+/// A tile of 32 rows and 32 outputs per workgroup, whose subgroups split the inputs: keeps a GPU busy with few tiles.
+pub static MATMUL_UNITS_SPLIT: [Kernel; 2] = kernels!("matmul_units_split");
+
+/// Bytes of workgroup memory that the kernels need, more than WebGPU's default: GPUs with matrix units have 48 KiB or more.
+pub const WORKGROUP_BYTES: u32 = 40_960;
+
+/// The two kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// [`MATMUL_UNITS`]
+    Tile,
+    /// [`MATMUL_UNITS_SPLIT`]
+    Split,
+}
+
+impl Variant {
+    /// Both variants.
+    pub const ALL: [Self; 2] = [Self::Tile, Self::Split];
+
+    fn kernels(self) -> &'static [Kernel; 2] {
+        match self {
+            Self::Tile => &MATMUL_UNITS,
+            Self::Split => &MATMUL_UNITS_SPLIT,
+        }
+    }
+
+    /// Rows and outputs of a workgroup.
+    const fn tile(self) -> [usize; 2] {
+        match self {
+            Self::Tile => [64, PANEL],
+            Self::Split => [32, PANEL / 2],
+        }
+    }
+
+    fn tiles(self, layer: &LinearParams) -> usize {
+        let [rows, outputs] = self.tile();
+        (layer.rows as usize).div_ceil(rows) * (4 * layer.part_quads as usize).div_ceil(outputs)
+    }
+}
+
+/// Tiles of a variant from which it is faster than the next smaller one, and than lanes, measured on an H200.
+const ENOUGH_TILES: usize = 48;
+const ENOUGH_SPLITS: usize = 96;
+
+/// All kernels that need matrix units.
+pub fn all() -> impl Iterator<Item = &'static Kernel> {
+    Variant::ALL.into_iter().flat_map(Variant::kernels)
+}
+
+/// The same layer on matrix units; `None` if it has too few tiles, no kernel for many rows, or weights in f32.
+pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
+    let many_rows = [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED];
+    if !many_rows.iter().any(|kernels| is_one_of(kernels, layer.kernel)) {
+        return None;
+    }
+    let params = layer.read_params();
+    let enough = [(Variant::Tile, ENOUGH_TILES), (Variant::Split, ENOUGH_SPLITS)];
+    let (variant, _) = enough.into_iter().find(|(variant, least)| variant.tiles(&params) >= *least)?;
+    dispatch_variant(layer, variant)
+}
+
+/// [`dispatch`] with a given kernel, for any number of rows: for tests and measurements.
+pub fn dispatch_variant(layer: &Dispatch, variant: Variant) -> Option<Dispatch> {
+    let stored = linear::all().iter().find_map(|kernels| {
+        let by_bits = [&kernels.f16, &kernels.q8];
+        by_bits.iter().position(|kernel| kernel.name == layer.kernel.name)
+    })?;
+    let params: LinearParams = layer.read_params();
+    let workgroups = fold(variant.tiles(&params), 1);
+    Some(Dispatch::new(&variant.kernels()[stored], Vec::new(), &params, workgroups))
+}
+
+fn is_one_of(kernels: &ByPrecision, kernel: &Kernel) -> bool {
+    [&kernels.f32, &kernels.f16, &kernels.q8].iter().any(|known| known.name == kernel.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::activation::Activation;
+    use crate::kernels::AdapterClass;
+    use crate::kernels::linear::LinearShape;
+    use crate::precision::WeightPrecision;
+
+    #[test]
+    fn layers_with_enough_tiles_of_exact_weights_move() {
+        let moved = |rows, outputs, precision| {
+            let shape = LinearShape {
+                rows,
+                inputs: 512,
+                outputs,
+                scale: 1.0,
+                bias: false,
+                activation: Activation::Identity,
+                join: None,
+                precision,
+            };
+            dispatch(&linear::dispatch(&shape, 0..outputs, AdapterClass::Hardware))
+                .map(|it| (it.kernel.name, it.workgroups[0]))
+        };
+        let (f16, q8) = (WeightPrecision::F16, WeightPrecision::Q8);
+        assert_eq!(moved(70, 1028, f16), Some(("matmul_units_split_f16", 3 * 33)));
+        assert_eq!(moved(129, 1028, q8), Some(("matmul_units_q8", 3 * 17)));
+        assert_eq!(moved(512, 37_000, f16), Some(("matmul_units_f16", 8 * 579)));
+        assert_eq!(moved(512, 37_000, WeightPrecision::F32), None);
+        assert_eq!(moved(64, 512, f16), None, "too few tiles");
+        assert_eq!(moved(32, 37_000, f16), None, "few rows");
+    }
+}
