@@ -6,8 +6,12 @@ use super::Group;
 use super::cases::{Case, Cases, Compared, Input, RandomWeights};
 use crate::device::Device;
 use crate::gpu::{Gpu, GpuError};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::graph::Target;
 use crate::graph::{Plan, Session, State, Upload, Weights};
 use crate::kernels::AdapterClass;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::kernels::Dispatch;
 use crate::precision::WeightPrecision;
 
 /// Programs of a session: more would hold much memory at once.
@@ -77,11 +81,24 @@ impl Known {
         Ok(Self { cases, precision, answers })
     }
 
+    fn asked(&self, what: Ask) -> Vec<usize> {
+        let list = &self.cases.list;
+        (0..list.len()).filter(|&index| what != Ask::Times || list[index].is_timed).collect()
+    }
+
+    /// The launches that [`ask`](Self::ask) makes.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn launches(&self, gpu: &Gpu, class: AdapterClass, what: Ask) -> Vec<Dispatch> {
+        let mut target = Target::new(class, self.precision, &self.cases.weights, gpu.max_storage_bytes());
+        target.matrix_units = gpu.has_matrix_units();
+        let plans = self.asked(what).into_iter().map(|index| &self.cases.list[index].plan);
+        plans.flat_map(|plan| plan.lower(&target).launches).map(|launch| launch.dispatch).collect()
+    }
+
     /// Runs cases on a device with the kernels of a class, also those that are passed over.
     pub async fn ask(&self, gpu: &Arc<Gpu>, class: AdapterClass, what: Ask) -> Result<Vec<Answer>, GpuError> {
         let Self { cases, precision, .. } = self;
-        let asked: Vec<usize> =
-            (0..cases.list.len()).filter(|&index| what != Ask::Times || cases.list[index].is_timed).collect();
+        let asked = self.asked(what);
         if asked.is_empty() {
             return Ok(Vec::new());
         }

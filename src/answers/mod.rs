@@ -21,7 +21,7 @@ pub use cases::random;
 pub use compare::{Answer, Ask, Known};
 
 use crate::gpu::{Extent, Gpu, GpuError, Verdict};
-use crate::kernels::PassedOver;
+use crate::kernels::{AdapterClass, PassedOver};
 use crate::precision::WeightPrecision;
 
 /// Cases of related operators.
@@ -67,15 +67,31 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
     if verdict.extent != Extent::Nothing {
         return Ok(verdict.passed_over);
     }
-    let mut answers = Vec::new();
+    let mut all = Vec::new();
     for group in &GROUPS {
         let precision = if group.has_matrices { precision } else { WeightPrecision::F32 };
-        let known = Known::of(group, precision, true).await?;
+        all.push(Known::of(group, precision, true).await?);
+    }
+    compile(gpu, all.iter().map(|known| (known, gpu.class(), Ask::Answers)));
+    let mut answers = Vec::new();
+    for known in &all {
         answers.extend(known.ask(gpu, gpu.class(), Ask::Answers).await?);
     }
     let passed_over = Arc::new(PassedOver { wrong: owned(wrong(&answers)), ..PassedOver::default() });
     gpu.set_verdict(Verdict { extent: Extent::Quick, passed_over: passed_over.clone() });
     Ok(passed_over)
+}
+
+/// Compiles the kernels of all cases together, on all cores, before they run one after the other. A browser compiles by itself.
+pub(crate) fn compile<'a>(gpu: &Gpu, asked: impl Iterator<Item = (&'a Known, AdapterClass, Ask)>) {
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let launches: Vec<_> =
+            asked.flat_map(|(known, class, what)| known.launches(gpu, class, what)).collect();
+        gpu.compile(launches.iter());
+    }
+    #[cfg(target_arch = "wasm32")]
+    let _ = (gpu, asked);
 }
 
 /// Names, owned.

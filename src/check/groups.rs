@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Watch;
 use super::report::Report;
-use crate::answers::{Answer, Ask, GROUPS, Known, wrong};
+use crate::answers::{Answer, Ask, GROUPS, Known, compile, wrong};
 use crate::gpu::{Gpu, GpuError};
 
 /// Asks for the answers of all groups, in every precision, and adds them to the report. `progress` gets the number of finished
@@ -14,24 +14,32 @@ pub(super) async fn ask_all(
     report: &mut Report,
     progress: &mut dyn FnMut(usize, &'static str),
 ) -> Result<Vec<Answer>, GpuError> {
-    let mut answers = Vec::new();
-    for (done, group) in GROUPS.iter().enumerate() {
-        progress(done, group.name);
+    progress(0, "kernels");
+    let mut all = Vec::new();
+    for group in &GROUPS {
         for &precision in group.precisions() {
-            let known = Known::of(group, precision, false).await?;
-            let mut ask = async |class, what| {
-                let watch = Watch::start();
-                let got = known.ask(gpu, class, what).await?;
-                if !got.is_empty() {
-                    report.add_group(group.name, precision, class, &got, watch.seconds());
-                }
-                Ok(got)
-            };
-            let own = ask(gpu.class(), Ask::AnswersAndTimes).await?;
-            let what = of_other_class(&own);
-            answers.extend(own);
-            answers.extend(ask(gpu.class().other(), what).await?);
+            all.push((group, precision, Known::of(group, precision, false).await?));
         }
+    }
+    let [own, other] = [gpu.class(), gpu.class().other()];
+    let expected = [(own, Ask::AnswersAndTimes), (other, Ask::Times)];
+    let each = all.iter().flat_map(|(.., known)| expected.map(|(class, what)| (known, class, what)));
+    compile(gpu, each);
+    let mut answers = Vec::new();
+    for (done, (group, precision, known)) in all.iter().enumerate() {
+        progress(done * GROUPS.len() / all.len(), group.name);
+        let mut ask = async |class, what| {
+            let watch = Watch::start();
+            let got = known.ask(gpu, class, what).await?;
+            if !got.is_empty() {
+                report.add_group(group.name, *precision, class, &got, watch.seconds());
+            }
+            Ok(got)
+        };
+        let of_own = ask(own, Ask::AnswersAndTimes).await?;
+        let what = of_other_class(&of_own);
+        answers.extend(of_own);
+        answers.extend(ask(other, what).await?);
     }
     Ok(answers)
 }

@@ -92,6 +92,11 @@ fn names_are_unique() {
     assert_eq!(names.len(), kernels::all().count());
 }
 
+/// All kernels, those for matrix units, too.
+fn with_units() -> impl Iterator<Item = &'static Kernel> {
+    kernels::all().chain(kernels::matrix_units::all())
+}
+
 /// A file that nothing uses would be checked by nobody.
 #[test]
 fn every_file_is_used() {
@@ -104,7 +109,7 @@ fn every_file_is_used() {
         {
             let text = std::fs::read_to_string(&file).unwrap();
             let code = kernels::wgsl::code_of(&text);
-            let used = kernels::all().any(|kernel| kernel.wgsl.contains(&&*code));
+            let used = with_units().any(|kernel| kernel.wgsl.contains(&&*code));
             assert!(used, "{} is in no kernel", file.display());
         }
     }
@@ -112,7 +117,7 @@ fn every_file_is_used() {
 
 #[test]
 fn bindings_are_what_rust_binds() {
-    for kernel in kernels::all() {
+    for kernel in with_units() {
         let module = module_of(kernel);
         let mut storage = vec![None; kernel.storage.len()];
         let mut uniforms = 0;
@@ -142,7 +147,7 @@ fn bindings_are_what_rust_binds() {
 
 #[test]
 fn params_structs_agree() {
-    for kernel in kernels::all() {
+    for kernel in with_units() {
         let module = module_of(kernel);
         let (_, uniform) = module
             .global_variables
@@ -218,6 +223,15 @@ fn kernels_for_matrix_units_are_valid() {
         let info = Validator::new(ValidationFlags::all(), needed)
             .validate(&module)
             .unwrap_or_else(|error| panic!("{}: {}", kernel.name, error.emit_to_string(&text)));
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).expect("a valid module");
+        let shared = module.global_variables.iter().filter(|(_, it)| it.space == AddressSpace::WorkGroup);
+        let bytes: u32 = shared.map(|(_, it)| layouter[it.ty].size).sum();
+        assert!(
+            bytes <= kernels::matrix_units::WORKGROUP_BYTES,
+            "{}: {bytes} bytes a workgroup",
+            kernel.name
+        );
         let options = spv::Options { lang_version: (1, 4), ..Default::default() };
         let words = spv::write_vec(&module, &info, &options, None).expect("SPIR-V");
         assert!(words.len() > 100, "{}", kernel.name);
