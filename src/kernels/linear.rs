@@ -54,19 +54,6 @@ pub static MATMUL_REGISTERS: ByPrecision =
 pub static MATMUL_TILED: ByPrecision =
     linear_kernels!("", "matmul_tiled" + "plain_inputs" + "four_rows", STORAGE);
 
-/// The kernels of plain linear layers.
-pub(super) fn all() -> [&'static ByPrecision; 7] {
-    [
-        &MATVEC_SPLIT,
-        &MATVEC_4ROWS_SPLIT,
-        &MATMUL_SPLIT,
-        &MATMUL_TILED,
-        &MATVEC_WIDE,
-        &MATVEC_4ROWS_WIDE,
-        &MATMUL_REGISTERS,
-    ]
-}
-
 params! {
     /// Group 1 of all of them, also of the forms that normalize inputs or note outputs. A *quad* is four neighbouring
     /// elements.
@@ -180,6 +167,19 @@ impl Variant {
     /// Variants that have forms that normalize inputs or note outputs.
     pub const SPLIT: [Self; 2] = [Self::MatvecSplit, Self::Matvec4RowsSplit];
 
+    /// The kernel in each precision.
+    pub(super) const fn kernels(self) -> &'static ByPrecision {
+        match self {
+            Self::MatvecSplit => &MATVEC_SPLIT,
+            Self::Matvec4RowsSplit => &MATVEC_4ROWS_SPLIT,
+            Self::MatmulSplit => &MATMUL_SPLIT,
+            Self::MatmulTiled => &MATMUL_TILED,
+            Self::MatvecWide => &MATVEC_WIDE,
+            Self::Matvec4RowsWide => &MATVEC_4ROWS_WIDE,
+            Self::MatmulRegisters => &MATMUL_REGISTERS,
+        }
+    }
+
     /// Whether a row's products are summed in several parts. Kernels with the same answer agree bit by bit.
     pub const fn splits_inputs(self) -> bool {
         matches!(self, Self::MatvecSplit | Self::Matvec4RowsSplit | Self::MatmulSplit)
@@ -246,21 +246,22 @@ pub fn dispatch(shape: &LinearShape, part: Range<usize>, class: AdapterClass) ->
 pub fn dispatch_variant(shape: &LinearShape, part: Range<usize>, variant: Variant) -> Dispatch {
     // rows and outputs of a workgroup: few on a software adapter, so that a small layer uses all cores
     let split = 4 * split_quads(shape);
-    let (kernel, rows, outputs) = match variant {
-        Variant::MatvecSplit => (&MATVEC_SPLIT, 1, split),
-        Variant::Matvec4RowsSplit => (&MATVEC_4ROWS_SPLIT, 4, split),
-        Variant::MatmulSplit => (&MATMUL_SPLIT, 16, split),
-        Variant::MatmulTiled => (&MATMUL_TILED, 64, PANEL),
-        Variant::MatvecWide => (&MATVEC_WIDE, 1, 2 * PANEL),
-        Variant::Matvec4RowsWide => (&MATVEC_4ROWS_WIDE, 4, 2 * PANEL),
-        Variant::MatmulRegisters => (&MATMUL_REGISTERS, 8, 2 * PANEL),
+    let (rows, outputs) = match variant {
+        Variant::MatvecSplit => (1, split),
+        Variant::Matvec4RowsSplit => (4, split),
+        Variant::MatmulSplit => (16, split),
+        Variant::MatmulTiled => (64, PANEL),
+        Variant::MatvecWide => (1, 2 * PANEL),
+        Variant::Matvec4RowsWide => (4, 2 * PANEL),
+        Variant::MatmulRegisters => (8, 2 * PANEL),
     };
+    let kernel = variant.kernels().of(shape.precision);
     let constants = match variant.splits_inputs() {
         true => vec![("QUADS", (split / 4) as f64)],
         false => Vec::new(),
     };
     let workgroups = fold(shape.rows.div_ceil(rows) * part.len().div_ceil(outputs), 1);
-    Dispatch::new(kernel.of(shape.precision), constants, &LinearParams::new(shape, &part), workgroups)
+    Dispatch::new(kernel, constants, &LinearParams::new(shape, &part), workgroups)
 }
 
 /// The activation's code in `shared/activation.wgsl`.

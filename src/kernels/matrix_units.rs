@@ -5,7 +5,8 @@
 //! a row's last bits differ from those with few rows, as they do with tiles.
 
 use super::linear::{self, LinearParams};
-use super::{Access, ByPrecision, Dispatch, Kernel, PANEL, fold};
+use super::{Access, Dispatch, Kernel, PANEL, fold};
+use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
 
@@ -76,10 +77,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
 
 /// The same layer on matrix units; `None` if it has too few tiles, no kernel for many rows, or weights in f32.
 pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
-    let many_rows = [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED];
-    if !many_rows.iter().any(|kernels| is_one_of(kernels, layer.kernel)) {
-        return None;
-    }
+    [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED].iter().find_map(|it| it.precision_of(layer.kernel))?;
     let params = layer.read_params();
     let enough = [(Variant::Tile, ENOUGH_TILES), (Variant::Split, ENOUGH_SPLITS)];
     let (variant, _) = enough.into_iter().find(|(variant, least)| variant.tiles(&params) >= *least)?;
@@ -88,17 +86,15 @@ pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
 
 /// [`dispatch`] with a given kernel, for any number of rows: for tests and measurements.
 pub fn dispatch_variant(layer: &Dispatch, variant: Variant) -> Option<Dispatch> {
-    let stored = linear::all().iter().find_map(|kernels| {
-        let by_bits = [&kernels.f16, &kernels.q8];
-        by_bits.iter().position(|kernel| kernel.name == layer.kernel.name)
-    })?;
+    let variants = linear::Variant::ALL.into_iter();
+    let kernel = match variants.map(linear::Variant::kernels).find_map(|it| it.precision_of(layer.kernel))? {
+        WeightPrecision::F32 => return None,
+        WeightPrecision::F16 => &variant.kernels()[0],
+        WeightPrecision::Q8 => &variant.kernels()[1],
+    };
     let params: LinearParams = layer.read_params();
     let workgroups = fold(variant.tiles(&params), 1);
-    Some(Dispatch::new(&variant.kernels()[stored], Vec::new(), &params, workgroups))
-}
-
-fn is_one_of(kernels: &ByPrecision, kernel: &Kernel) -> bool {
-    [&kernels.f32, &kernels.f16, &kernels.q8].iter().any(|known| known.name == kernel.name)
+    Some(Dispatch::new(kernel, Vec::new(), &params, workgroups))
 }
 
 #[cfg(test)]
@@ -107,7 +103,6 @@ mod tests {
     use crate::activation::Activation;
     use crate::kernels::AdapterClass;
     use crate::kernels::linear::LinearShape;
-    use crate::precision::WeightPrecision;
 
     #[test]
     fn layers_with_enough_tiles_of_exact_weights_move() {

@@ -185,8 +185,12 @@ impl ByPrecision {
 
     /// The kernel in the precision that `kernel` has among the `plain` ones; `None` if it is not one of them.
     fn twin_of(&'static self, plain: &Self, kernel: &Kernel) -> Option<&'static Kernel> {
-        let precision = WeightPrecision::ALL.into_iter().find(|&p| plain.of(p).name == kernel.name)?;
-        Some(self.of(precision))
+        plain.precision_of(kernel).map(|precision| self.of(precision))
+    }
+
+    /// The precision of `kernel`; `None` if it is not one of these.
+    fn precision_of(&self, kernel: &Kernel) -> Option<WeightPrecision> {
+        WeightPrecision::ALL.into_iter().find(|&precision| self.of(precision).name == kernel.name)
     }
 }
 
