@@ -12,6 +12,9 @@ var<workgroup> x_high: array<vec4<f16>, 1088>;  // [32 rows, 128 inputs]
 var<workgroup> x_low: array<vec4<f16>, 1088>;   // [32 rows, 128 inputs]
 var<workgroup> w_tile: array<vec4<f16>, 1280>;  // [128 inputs, 32 outputs]
 
+const SUMS_STRIDE: u32 = 5u;
+var<workgroup> sums: array<vec4<f32>, 8u * SUMS>;  // of all subgroups
+
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -6,9 +6,7 @@ const SCALE: f32 = 0.00390625;        // of inputs, 1/256, so that f16 holds inp
 const LOW_SCALE: f32 = 2048.0;        // of their lower bits
 const LOW_UNIT: f32 = 0.00048828125;  // 1 / LOW_SCALE
 
-const SUMS: u32 = 80u;        // quads of a subgroup's 16 × 16 sums
-const SUMS_STRIDE: u32 = 5u;  // of their rows
-var<workgroup> sums: array<vec4<f32>, 640>;  // of eight subgroups
+const SUMS: u32 = 16u * SUMS_STRIDE;  // quads of a subgroup's 16 × 16 sums
 
 // Starts of four rows, `distance` rows apart, in quads; rows beyond the end repeat the last.
 fn row_starts(first: u32, distance: u32) -> vec4<u32> {

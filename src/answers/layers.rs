@@ -15,8 +15,9 @@ pub(super) fn linear(cases: &mut Cases) {
         let (weight, bias) = (cases.matrix(outputs, inputs), cases.vector(outputs));
         let what = |join| format!("linear [{rows}, {inputs}] · [{inputs}, {outputs}], {join}");
         let plain = Linear { weight, bias: None, scale: 1.0 };
-        let quick = [[1, 37, 1003], [4, 65, 63], [16, 64, 64], [65, 20, 68], [70, 132, 1028]]
-            .contains(&[rows, inputs, outputs]);
+        let quick =
+            [[1, 37, 1003], [4, 65, 63], [16, 64, 64], [65, 20, 68], [70, 132, 1028], [129, 68, 2052]]
+                .contains(&[rows, inputs, outputs]);
         cases
             .add(what("plain"), SUMS, |g| {
                 let x = g.state(x);

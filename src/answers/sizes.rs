@@ -25,13 +25,13 @@ pub const LINEAR: [[usize; 3]; 24] = [
     [127, 129, 65],
     [131, 7, 130],
     [200, 512, 257],
-    // tiles for matrix units, of both sizes
+    // tiles for matrix units, of the two smaller sizes
     [70, 132, 1028],
-    [129, 68, 1028],
+    [129, 68, 2052],
 ];
 
-/// Rows, inputs and outputs of a linear layer with enough tiles for a large GPU.
-pub const MANY_ROWS: [usize; 3] = [513, 20, 1988];
+/// Rows, inputs and outputs of a linear layer with enough tiles for a large GPU, also of the largest size.
+pub const MANY_ROWS: [usize; 3] = [770, 68, 1988];
 
 /// Elements of a row, tokens of a vocabulary, and rows of an embedding.
 pub const EMBEDDING: [(usize, usize, usize); 4] = [(1, 1, 1), (6, 130, 5), (64, 200, 33), (129, 64, 3)];

@@ -19,6 +19,8 @@ pub fn descriptor(adapter: &wgpu::Adapter, stores_pipelines: bool) -> wgpu::Devi
     };
     if has_matrix_units(adapter) {
         limits.max_compute_workgroup_storage_size = matrix_units::WORKGROUP_BYTES;
+        limits.max_compute_invocations_per_workgroup = matrix_units::WORKGROUP_INVOCATIONS;
+        limits.max_compute_workgroup_size_x = matrix_units::WORKGROUP_INVOCATIONS;
     }
     with_limits(adapter, limits, stores_pipelines)
 }
@@ -36,8 +38,7 @@ pub(super) fn with_limits(
     if cfg!(not(target_arch = "wasm32")) {
         features |= wgpu::Features::TIMESTAMP_QUERY; // the clock
     }
-    let has_room = limits.max_compute_workgroup_storage_size >= matrix_units::WORKGROUP_BYTES;
-    let has_units = has_room && has_matrix_units(adapter);
+    let has_units = has_room(&limits) && has_matrix_units(adapter);
     if has_units {
         features |= MATRIX_UNITS;
     }
@@ -56,7 +57,14 @@ pub(super) fn with_limits(
     }
 }
 
-/// Whether the adapter multiplies matrices of 16 × 16 in f16 and adds in f32, with the subgroups and the workgroup memory that the
+/// Whether a workgroup of the kernels for matrix units fits.
+pub(super) fn has_room(limits: &wgpu::Limits) -> bool {
+    limits.max_compute_workgroup_storage_size >= matrix_units::WORKGROUP_BYTES
+        && limits.max_compute_invocations_per_workgroup >= matrix_units::WORKGROUP_INVOCATIONS
+        && limits.max_compute_workgroup_size_x >= matrix_units::WORKGROUP_INVOCATIONS
+}
+
+/// Whether the adapter multiplies matrices of 16 × 16 in f16 and adds in f32, with the subgroups and the workgroups that the
 /// kernels count on.
 fn has_matrix_units(adapter: &wgpu::Adapter) -> bool {
     use wgpu::CooperativeScalarType::{F16, F32};
@@ -65,7 +73,7 @@ fn has_matrix_units(adapter: &wgpu::Adapter) -> bool {
         [it.m_size, it.n_size, it.k_size] == [16; 3] && [it.ab_type, it.cr_type] == [F16, F32]
     };
     [info.subgroup_min_size, info.subgroup_max_size] == [32; 2]
-        && adapter.limits().max_compute_workgroup_storage_size >= matrix_units::WORKGROUP_BYTES
+        && has_room(&adapter.limits())
         && adapter.features().contains(MATRIX_UNITS)
         && adapter.cooperative_matrix_properties().iter().any(fits)
 }

@@ -37,7 +37,7 @@ pub use readback::Readback;
 pub use recording::{Recording, Submission};
 pub use verdict::{Extent, Verdict};
 
-use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver, matrix_units};
+use crate::kernels::{AdapterClass, MAX_STORAGE_BUFFERS, PassedOver};
 
 /// An open GPU.
 pub struct Gpu {
@@ -235,10 +235,9 @@ impl Gpu {
         &self.limits
     }
 
-    /// Whether [kernels for matrix units](matrix_units) run on the device.
+    /// Whether [kernels for matrix units](crate::kernels::matrix_units) run on the device.
     pub fn has_matrix_units(&self) -> bool {
-        self.device.features().contains(descriptor::MATRIX_UNITS)
-            && self.limits.max_compute_workgroup_storage_size >= matrix_units::WORKGROUP_BYTES
+        self.device.features().contains(descriptor::MATRIX_UNITS) && descriptor::has_room(&self.limits)
     }
 
     /// Replaces text of a kernel before it is first compiled, so that tests can have a kernel that is wrong.

@@ -12,29 +12,37 @@ const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::R
 
 /// A kernel for weights of 16 and of 8 bits.
 macro_rules! kernels {
-    ($kernel:literal) => {
-        [kernels!($kernel, "f16"), kernels!($kernel, "q8")]
+    ($prefix:literal, $kernel:literal) => {
+        [kernels!($prefix, $kernel, "f16"), kernels!($prefix, $kernel, "q8")]
     };
-    ($kernel:literal, $stored:tt) => {
+    ($prefix:literal, $kernel:literal, $stored:tt) => {
         by_precision!(
-            @one "", $stored, $kernel + "matrix_units" + "linear" + "plain_inputs" + "activation" + "grid", STORAGE,
+            @one $prefix, $stored, $kernel + "matrix_units" + "linear" + "plain_inputs" + "activation" + "grid", STORAGE,
             LinearParams::FIELDS
         )
     };
 }
 
+/// A tile of 128 rows and 128 outputs per workgroup: reads operands least often.
+pub static WIDE_MATMUL_UNITS: [Kernel; 2] = kernels!("wide_", "matmul_units");
+
 /// A tile of 64 rows and 64 outputs per workgroup.
-pub static MATMUL_UNITS: [Kernel; 2] = kernels!("matmul_units");
+pub static MATMUL_UNITS: [Kernel; 2] = kernels!("", "matmul_units");
 
 /// A tile of 32 rows and 32 outputs per workgroup, whose subgroups split the inputs: keeps a GPU busy with few tiles.
-pub static MATMUL_UNITS_SPLIT: [Kernel; 2] = kernels!("matmul_units_split");
+pub static MATMUL_UNITS_SPLIT: [Kernel; 2] = kernels!("", "matmul_units_split");
 
 /// Bytes of workgroup memory that the kernels need, more than WebGPU's default: GPUs with matrix units have 48 KiB or more.
-pub const WORKGROUP_BYTES: u32 = 40_960;
+pub const WORKGROUP_BYTES: u32 = 46_080;
 
-/// The two kernels.
+/// Invocations of the largest workgroup, also more than WebGPU's default.
+pub const WORKGROUP_INVOCATIONS: u32 = 512;
+
+/// The kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
+    /// [`WIDE_MATMUL_UNITS`]
+    Wide,
     /// [`MATMUL_UNITS`]
     Tile,
     /// [`MATMUL_UNITS_SPLIT`]
@@ -42,33 +50,40 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Both variants.
-    pub const ALL: [Self; 2] = [Self::Tile, Self::Split];
+    /// All variants, that with the largest tiles first.
+    pub const ALL: [Self; 3] = [Self::Wide, Self::Tile, Self::Split];
 
     fn kernels(self) -> &'static [Kernel; 2] {
         match self {
+            Self::Wide => &WIDE_MATMUL_UNITS,
             Self::Tile => &MATMUL_UNITS,
             Self::Split => &MATMUL_UNITS_SPLIT,
         }
     }
 
     /// Rows and outputs of a workgroup.
-    const fn tile(self) -> [usize; 2] {
+    const fn tile(self) -> usize {
         match self {
-            Self::Tile => [64, PANEL],
-            Self::Split => [32, PANEL / 2],
+            Self::Wide => 2 * PANEL,
+            Self::Tile => PANEL,
+            Self::Split => PANEL / 2,
         }
     }
 
     fn tiles(self, layer: &LinearParams) -> usize {
-        let [rows, outputs] = self.tile();
-        (layer.rows as usize).div_ceil(rows) * (4 * layer.part_quads as usize).div_ceil(outputs)
+        (layer.rows as usize).div_ceil(self.tile()) * (4 * layer.part_quads as usize).div_ceil(self.tile())
+    }
+
+    fn constants(self) -> Vec<(&'static str, f64)> {
+        match self {
+            Self::Wide | Self::Tile => vec![("TILE", self.tile() as f64)],
+            Self::Split => Vec::new(),
+        }
     }
 }
 
-/// Tiles of a variant from which it is faster than the next smaller one, and than lanes, measured on an H200.
-const ENOUGH_TILES: usize = 48;
-const ENOUGH_SPLITS: usize = 96;
+/// Tiles from which a variant is faster than the next smaller one, and than lanes: about three for four of an H200's cores.
+const ENOUGH_TILES: usize = 96;
 
 /// All kernels that need matrix units.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
@@ -79,8 +94,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
 pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
     [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED].iter().find_map(|it| it.precision_of(layer.kernel))?;
     let params = layer.read_params();
-    let enough = [(Variant::Tile, ENOUGH_TILES), (Variant::Split, ENOUGH_SPLITS)];
-    let (variant, _) = enough.into_iter().find(|(variant, least)| variant.tiles(&params) >= *least)?;
+    let variant = Variant::ALL.into_iter().find(|variant| variant.tiles(&params) >= ENOUGH_TILES)?;
     dispatch_variant(layer, variant)
 }
 
@@ -94,7 +108,7 @@ pub fn dispatch_variant(layer: &Dispatch, variant: Variant) -> Option<Dispatch> 
     };
     let params: LinearParams = layer.read_params();
     let workgroups = fold(variant.tiles(&params), 1);
-    Some(Dispatch::new(kernel, Vec::new(), &params, workgroups))
+    Some(Dispatch::new(kernel, variant.constants(), &params, workgroups))
 }
 
 #[cfg(test)]
@@ -122,8 +136,8 @@ mod tests {
         };
         let (f16, q8) = (WeightPrecision::F16, WeightPrecision::Q8);
         assert_eq!(moved(70, 1028, f16), Some(("matmul_units_split_f16", 3 * 33)));
-        assert_eq!(moved(129, 1028, q8), Some(("matmul_units_q8", 3 * 17)));
-        assert_eq!(moved(512, 37_000, f16), Some(("matmul_units_f16", 8 * 579)));
+        assert_eq!(moved(129, 2052, q8), Some(("matmul_units_q8", 3 * 33)));
+        assert_eq!(moved(512, 37_000, f16), Some(("wide_matmul_units_f16", 4 * 290)));
         assert_eq!(moved(512, 37_000, WeightPrecision::F32), None);
         assert_eq!(moved(64, 512, f16), None, "too few tiles");
         assert_eq!(moved(32, 37_000, f16), None, "few rows");

@@ -77,7 +77,7 @@ impl Transformer {
             let (model, size) = (self.model(), seats.seated.len());
             match model.search(&mut seats, cancel, &Keep::default()).await {
                 Ok((session, _)) => {
-                    model.idle.put(session);
+                    model.idle.put(&model.device, session);
                     attempts.progress();
                 }
                 Err(error) => {

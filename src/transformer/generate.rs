@@ -86,7 +86,7 @@ impl Transformer {
                     let kept = self.keep_attentions(&model, found, (requests, batch), &mut results, budget);
                     match kept.await {
                         Ok(()) => {
-                            model.idle.put(session);
+                            model.idle.put(&model.device, session);
                             None
                         }
                         Err(error) => Some(error),
@@ -298,7 +298,7 @@ impl Placed {
             Err(error) => {
                 // the session can be used again, unless the device failed
                 if !matches!(error, GenerateError::Gpu(_)) {
-                    self.idle.put(session);
+                    self.idle.put(&self.device, session);
                 }
                 Err(error)
             }

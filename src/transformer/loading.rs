@@ -317,6 +317,6 @@ fn rehearse(
     let key = SessionKey::new(&placed, &[&request], &search, Followers::None, false);
     let mut session = DecodeSession::new(&placed, key)?;
     session.rehearse(&placed, &request, &mut search)?;
-    placed.idle.put(session);
+    placed.idle.put(&placed.device, session);
     Ok(())
 }

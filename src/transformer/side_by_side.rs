@@ -126,7 +126,7 @@ fn start(placed: Arc<Placed>, pool: Pool, seats: SharedSeats, stop: Cancel) {
         let news = seats.news.clone();
         let search = AssertUnwindSafe(|| {
             let (session, _) = pollster::block_on(placed.search(seats, &stop, &Keep::default()))?;
-            placed.idle.put(session);
+            placed.idle.put(&placed.device, session);
             Ok(())
         });
         let ended = catch_unwind(search).map_or_else(News::Panicked, News::Ended);

@@ -7,6 +7,7 @@ use serde::Serialize;
 use wordloom::Device;
 use wordloom::model::files::ModelFiles;
 
+use super::limits::warm_up;
 use super::subject::{Subject, Translation};
 use super::timing::Summary;
 use super::{Arguments, Steps, Workload, loaded};
@@ -76,6 +77,7 @@ fn model_folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 fn lines(subject: &Subject, name: &str, workload: &Workload, output: &mut Output) -> Result<(), CliError> {
     let peer = peer(&subject.device());
+    warm_up(&subject.device())?;
     let Workload { encode, source, tokens, beams, batch, repeats } = workload;
     let mut steps = Steps::new(encode.len() + batch.len() * beams.len() * tokens.len());
     let mut write = |line: &Line<'_>| {

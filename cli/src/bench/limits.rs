@@ -24,6 +24,8 @@ const LEAST_BYTES: u64 = 1 << 20;
 const WORK: Duration = Duration::from_millis(20);
 const MOST_LAUNCHES: usize = 256;
 const REPEATS: usize = 5;
+/// Work before measurements: a GPU that was idle for a second has a quarter of its clock, and raises it in a second or two.
+const WARM_UP: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reading {
@@ -78,6 +80,16 @@ impl Limits {
             }
         }
     }
+}
+
+/// Works until the clock of a hardware GPU is high.
+pub fn warm_up(device: &Device) -> Result<(), GpuError> {
+    let Some(gpu) = device.gpu().filter(|gpu| !gpu.class().is_software()) else { return Ok(()) };
+    let start = Instant::now();
+    while start.elapsed() < WARM_UP {
+        gpu_product(gpu, 2048)?;
+    }
+    Ok(())
 }
 
 fn reading(bytes: u64, seconds: f64) -> Reading {

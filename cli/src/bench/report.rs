@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wordloom::gpu::Counters;
 
-use super::limits::{Launch, Limits};
+use super::limits::{self, Launch, Limits};
 use super::models::Measured;
 use super::subject::{Subject, Translation};
 use super::timing::{Summary, milliseconds, round};
@@ -121,6 +121,7 @@ impl Report {
             .collect();
         let mut steps = Steps::new(workload.encode.len() + sizes.len() * (1 + workload.tokens.len()) + 3);
         let first_run_ms = first_run(subject, workload)?;
+        limits::warm_up(&subject.device())?;
         steps.step();
         let mut encode = Vec::new();
         if subject.encodes() {

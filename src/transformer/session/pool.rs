@@ -1,11 +1,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{DecodeSession, SessionKey};
+use crate::Device;
 
 /// Bytes of all idle sessions: enough for sentences that come one by one.
 const MAX_IDLE_BYTES: usize = 32 << 20;
-/// Bytes of the newest idle session, until another is made: the texts of a typing user have similar sentences. Larger
-/// batches make their session anew, at little cost compared with their run.
+/// Bytes of the newest idle session, until another is made: the texts of a typing user have similar sentences. On a discrete GPU
+/// there is no limit but that of batches: memory for hundreds of sentences takes as long to get as their run.
 const MAX_NEWEST_BYTES: usize = 128 << 20;
 
 /// Idle sessions of earlier batches, oldest first.
@@ -19,9 +20,11 @@ impl IdleSessions {
         Some(idle.remove(index))
     }
 
-    pub fn put(&self, session: DecodeSession) {
+    /// Keeps a session of this device.
+    pub fn put(&self, device: &Device, session: DecodeSession) {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spared = usize::from(session.bytes <= MAX_NEWEST_BYTES);
+        let is_discrete = device.gpu().is_some_and(|gpu| gpu.adapter().is_discrete());
+        let spared = usize::from(is_discrete || session.bytes <= MAX_NEWEST_BYTES);
         idle.push(session);
         trim(&mut idle, spared);
     }

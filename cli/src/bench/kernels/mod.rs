@@ -9,6 +9,7 @@ use serde::Serialize;
 use wordloom::model::config::{ModelConfig, StackConfig};
 use wordloom::precision::WeightPrecision;
 
+use super::limits::warm_up;
 use super::models::Measured;
 use super::subject::Subject;
 use super::timing::round;
@@ -154,6 +155,7 @@ pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), Cli
     let precision = subject.transformer.precision();
     let layers = linear_layers(config, stack, subject.generates());
     let of_both = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
+    warm_up(&subject.device())?;
     let kernels = match subject.device().gpu() {
         Some(gpu) => {
             let of_search = if subject.generates() { 2 * STEP_ROWS.len() } else { 0 };
