@@ -77,7 +77,8 @@ async fn a_wrong_kernel_without_a_substitute_is_refused() {
     let names = ["matmul_split_f32", "matmul_registers_f32"];
     names.into_iter().for_each(|name| gpu.spoil(name, "fma(", "0.5 * fma("));
     let gpu = Arc::new(gpu);
-    let known = Known::of(&GROUPS[0], WeightPrecision::F32, false).await.expect("the CPU answers");
+    let mut known = Known::new(&GROUPS[0], WeightPrecision::F32, false);
+    known.answer().await.expect("the CPU answers");
     let mut answers = Vec::new();
     for class in [AdapterClass::Hardware, AdapterClass::Software] {
         answers.extend(known.ask(&gpu, class, Ask::Answers).await.expect("the device answers"));

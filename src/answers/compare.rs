@@ -63,22 +63,28 @@ pub struct Known {
 }
 
 impl Known {
-    /// Computes the answers of a group: of all cases, or of those of a quick check.
-    pub async fn of(group: &Group, precision: WeightPrecision, quick: bool) -> Result<Self, GpuError> {
+    /// The cases of a group: all, or those of a quick check. [`answer`](Self::answer) adds the answers.
+    pub fn new(group: &Group, precision: WeightPrecision, quick: bool) -> Self {
         let mut cases = Cases::default();
         (group.add)(&mut cases);
         if quick {
             cases.list.retain(|case| case.is_quick);
         }
+        Self { cases, precision, answers: Vec::new() }
+    }
+
+    /// Computes the answers on the CPU.
+    pub async fn answer(&mut self) -> Result<(), GpuError> {
+        let Self { cases, precision, answers } = self;
         // the rounded weights in f32: with 8-bit weights the CPU also rounds the inputs
-        let weights = weights(&Device::Cpu, &cases, precision, WeightPrecision::F32)?;
+        let weights = weights(&Device::Cpu, cases, *precision, WeightPrecision::F32)?;
         let all: Vec<usize> = (0..cases.list.len()).collect();
-        let mut session = Session::new(&Device::Cpu, &weights, &cases.states, plans(&cases, &all))?;
-        let mut answers = Vec::new();
-        for index in 0..cases.list.len() {
-            answers.push(run(&mut session, &weights, &cases, [index; 2]).await?);
+        let mut session = Session::new(&Device::Cpu, &weights, &cases.states, plans(cases, &all))?;
+        answers.clear();
+        for index in all {
+            answers.push(run(&mut session, &weights, cases, [index; 2]).await?);
         }
-        Ok(Self { cases, precision, answers })
+        Ok(())
     }
 
     fn asked(&self, what: Ask) -> Vec<usize> {

@@ -67,12 +67,12 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
     if verdict.extent != Extent::Nothing {
         return Ok(verdict.passed_over);
     }
-    let mut all = Vec::new();
-    for group in &GROUPS {
+    let known = |group: &Group| {
         let precision = if group.has_matrices { precision } else { WeightPrecision::F32 };
-        all.push(Known::of(group, precision, true).await?);
-    }
-    compile(gpu, all.iter().map(|known| (known, gpu.class(), Ask::Answers)));
+        Known::new(group, precision, true)
+    };
+    let mut all: Vec<Known> = GROUPS.iter().map(known).collect();
+    prepare(gpu, &mut all, &[(gpu.class(), Ask::Answers)]).await?;
     let mut answers = Vec::new();
     for known in &all {
         answers.extend(known.ask(gpu, gpu.class(), Ask::Answers).await?);
@@ -82,16 +82,32 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
     Ok(passed_over)
 }
 
-/// Compiles the kernels of all cases together, on all cores, before they run one after the other. A browser compiles by itself.
-pub(crate) fn compile<'a>(gpu: &Gpu, asked: impl Iterator<Item = (&'a Known, AdapterClass, Ask)>) {
+/// Computes the answers of all cases on the CPU, and meanwhile compiles the kernels that the device will be `asked` to run, all together
+/// on all cores. A browser compiles by itself.
+pub(crate) async fn prepare(
+    gpu: &Gpu,
+    all: &mut [Known],
+    asked: &[(AdapterClass, Ask)],
+) -> Result<(), GpuError> {
+    let answer = async |all: &mut [Known]| {
+        for known in all {
+            known.answer().await?;
+        }
+        Ok(())
+    };
     #[cfg(not(target_arch = "wasm32"))]
     {
+        let each = all.iter().flat_map(|known| asked.iter().map(move |&(class, what)| (known, class, what)));
         let launches: Vec<_> =
-            asked.flat_map(|(known, class, what)| known.launches(gpu, class, what)).collect();
-        gpu.compile(launches.iter());
+            each.flat_map(|(known, class, what)| known.launches(gpu, class, what)).collect();
+        // the CPU answers without waiting for anything
+        rayon::join(|| pollster::block_on(answer(all)), || gpu.compile(launches.iter())).0
     }
     #[cfg(target_arch = "wasm32")]
-    let _ = (gpu, asked);
+    {
+        let _ = (gpu, asked);
+        answer(all).await
+    }
 }
 
 /// Names, owned.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Watch;
 use super::report::Report;
-use crate::answers::{Answer, Ask, GROUPS, Known, compile, wrong};
+use crate::answers::{Answer, Ask, GROUPS, Group, Known, prepare, wrong};
 use crate::gpu::{Gpu, GpuError};
+use crate::precision::WeightPrecision;
 
 /// Asks for the answers of all groups, in every precision, and adds them to the report. `progress` gets the number of finished
 /// groups and the next one's name.
@@ -15,18 +16,15 @@ pub(super) async fn ask_all(
     progress: &mut dyn FnMut(usize, &'static str),
 ) -> Result<Vec<Answer>, GpuError> {
     progress(0, "kernels");
-    let mut all = Vec::new();
-    for group in &GROUPS {
-        for &precision in group.precisions() {
-            all.push((group, precision, Known::of(group, precision, false).await?));
-        }
-    }
+    let of_group =
+        |group: &'static Group| group.precisions().iter().map(move |&precision| (group, precision));
+    let groups: Vec<(&Group, WeightPrecision)> = GROUPS.iter().flat_map(of_group).collect();
+    let known = |&(group, precision): &(&Group, WeightPrecision)| Known::new(group, precision, false);
+    let mut all: Vec<Known> = groups.iter().map(known).collect();
     let [own, other] = [gpu.class(), gpu.class().other()];
-    let expected = [(own, Ask::AnswersAndTimes), (other, Ask::Times)];
-    let each = all.iter().flat_map(|(.., known)| expected.map(|(class, what)| (known, class, what)));
-    compile(gpu, each);
+    prepare(gpu, &mut all, &[(own, Ask::AnswersAndTimes), (other, Ask::Times)]).await?;
     let mut answers = Vec::new();
-    for (done, (group, precision, known)) in all.iter().enumerate() {
+    for (done, ((group, precision), known)) in groups.iter().zip(&all).enumerate() {
         progress(done * GROUPS.len() / all.len(), group.name);
         let mut ask = async |class, what| {
             let watch = Watch::start();
