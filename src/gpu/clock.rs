@@ -52,7 +52,7 @@ impl Gpu {
             beginning_of_pass_write_index: Some(0),
             end_of_pass_write_index: Some(1),
         };
-        self.pass(&mut encoder, recording, 1, Some(stamps));
+        self.pass(&mut encoder, recording, recording.launches(), Some(stamps));
         encoder.resolve_query_set(&clock.queries, 0..2, &clock.ticks, 0);
         encoder.copy_buffer_to_buffer(&clock.ticks, 0, &clock.readback.handle, 0, BYTES);
         let submission = super::Submission(self.send([encoder.finish()]));

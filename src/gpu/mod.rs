@@ -15,6 +15,8 @@ mod lineage;
 mod pipeline;
 #[cfg(not(target_arch = "wasm32"))]
 mod pipeline_file;
+#[cfg(not(target_arch = "wasm32"))]
+mod profile;
 mod readback;
 mod recording;
 mod verdict;
@@ -33,6 +35,8 @@ pub use counters::Counters;
 pub use descriptor::descriptor;
 pub use error::GpuError;
 pub use lineage::DeviceNews;
+#[cfg(not(target_arch = "wasm32"))]
+pub use profile::KernelTime;
 pub use readback::Readback;
 pub use recording::{Recording, Submission};
 pub use verdict::{Extent, Verdict};
@@ -58,6 +62,9 @@ pub struct Gpu {
     pipelines: pipeline::PipelineCache,
     #[cfg(not(target_arch = "wasm32"))]
     pipeline_file: Option<pipeline_file::PipelineFile>,
+    /// While launches are timed.
+    #[cfg(not(target_arch = "wasm32"))]
+    profile: Mutex<Option<profile::Profile>>,
     verdict: Mutex<Verdict>,
     #[cfg(not(target_arch = "wasm32"))]
     verdict_file: Option<verdict_file::VerdictFile>,
@@ -168,6 +175,8 @@ impl Gpu {
         #[cfg(target_arch = "wasm32")] // a page keeps it
         let verdict = Verdict::default();
         Self {
+            #[cfg(not(target_arch = "wasm32"))]
+            profile: Mutex::default(),
             verdict: Mutex::new(verdict),
             #[cfg(not(target_arch = "wasm32"))]
             verdict_file,

@@ -7,7 +7,9 @@ use crate::kernels::{Dispatch, refold};
 /// Distance in bytes between `Params` structs in their uniform buffer: WebGPU's default offset alignment.
 const PARAMS_SLOT: u64 = 256;
 
-struct Command {
+pub(super) struct Command {
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only a profile names it"))]
+    kernel: &'static str,
     pipeline: wgpu::ComputePipeline,
     storage: wgpu::BindGroup,
     /// The buffers bound by `storage`. They must live as long as the command can be submitted.
@@ -35,6 +37,25 @@ impl Recording {
     /// Number of dispatches in one replay.
     pub fn dispatches(&self) -> usize {
         self.commands.len()
+    }
+
+    /// The launches in order, each with the slot of its `Params`.
+    pub(super) fn launches(&self) -> impl Iterator<Item = (u64, &Command)> {
+        (0..).zip(&self.commands)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Recording {
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Command {
+    pub(super) fn kernel(&self) -> &'static str {
+        self.kernel
     }
 }
 
@@ -76,6 +97,7 @@ impl Gpu {
                 })
                 .collect();
             commands.push(Command {
+                kernel: dispatch.kernel.name,
                 pipeline: self.pipelines.get(&self.device, &self.params_layout, dispatch),
                 storage: self.device.create_bind_group(&wgpu::BindGroupDescriptor {
                     label: Some(dispatch.kernel.name),
@@ -142,7 +164,9 @@ impl Gpu {
         copies: &[(&Buffer, &super::Readback)],
     ) -> Submission {
         let mut encoder = self.encoder(recording);
-        self.pass(&mut encoder, recording, times, None);
+        if !self.runs_profiled(recording, times) {
+            self.pass(&mut encoder, recording, (0..times).flat_map(|_| recording.launches()), None);
+        }
         for (from, to) in copies {
             encoder.copy_buffer_to_buffer(&from.handle, 0, &to.handle, 0, from.bytes().min(to.bytes()));
         }
@@ -152,13 +176,25 @@ impl Gpu {
     /// Submits recordings in turn, once each.
     pub fn submit_in_turn<'a>(&self, recordings: impl Iterator<Item = &'a Recording>) {
         let buffers: Vec<_> = recordings
+            .filter(|recording| !self.runs_profiled(recording, 1))
             .map(|recording| {
                 let mut encoder = self.encoder(recording);
-                self.pass(&mut encoder, recording, 1, None);
+                self.pass(&mut encoder, recording, recording.launches(), None);
                 encoder.finish()
             })
             .collect();
         self.send(buffers);
+    }
+
+    /// If the device is profiled, runs a recording launch by launch. Returns whether it did.
+    fn runs_profiled(&self, recording: &Recording, times: usize) -> bool {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(profile) = &mut *self.profile() {
+            self.run_profiled(profile, recording, times);
+            return true;
+        }
+        let _ = (recording, times);
+        false
     }
 
     pub(super) fn encoder(&self, recording: &Recording) -> wgpu::CommandEncoder {
@@ -166,24 +202,25 @@ impl Gpu {
         self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
     }
 
-    /// Encodes a recording `times` over, as one compute pass.
-    pub(super) fn pass(
+    /// Encodes launches of a recording as one compute pass.
+    pub(super) fn pass<'a>(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         recording: &Recording,
-        times: usize,
+        launches: impl Iterator<Item = (u64, &'a Command)>,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) {
         let label = Some(recording.label.as_str());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes });
-        let replays = (0..times).flat_map(|_| (0u64..).zip(&recording.commands));
-        for (slot, command) in replays {
+        let mut dispatches = 0;
+        for (slot, command) in launches {
             pass.set_pipeline(&command.pipeline);
             pass.set_bind_group(0, &command.storage, &[]);
             pass.set_bind_group(1, &recording.params, &[(slot * PARAMS_SLOT) as u32]);
             let [x, y, z] = command.workgroups;
             pass.dispatch_workgroups(x, y, z);
+            dispatches += 1;
         }
-        self.tally.dispatches.add((times * recording.commands.len()) as u64);
+        self.tally.dispatches.add(dispatches);
     }
 }

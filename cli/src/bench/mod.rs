@@ -7,10 +7,12 @@ mod kernels;
 mod layers;
 mod limits;
 mod models;
+mod profile;
 mod report;
 mod soak;
 mod subject;
 mod timing;
+mod training;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,9 +25,11 @@ use super::output::Output;
 use super::progress::Progress;
 use super::setup::{self, DeviceArguments, ModelArguments, model_files};
 use attention::Looking;
+use profile::Profile;
 use report::Report;
 use soak::Soak;
 use subject::Subject;
+use training::Training;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -47,6 +51,12 @@ pub struct Arguments {
     /// What looking at attention costs, and painting it
     #[arg(long, conflicts_with_all = ["kernels", "lines", "sentences"])]
     attention: bool,
+    /// Training steps of N target tokens
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["kernels", "attention", "lines", "sentences"])]
+    training: Option<usize>,
+    /// Where a GPU's time goes, kernel by kernel
+    #[arg(long, conflicts_with_all = ["kernels", "attention", "lines", "sentences"])]
+    profile: bool,
     #[command(flatten)]
     layers: layers::Arguments,
     /// Many sentences of all lengths: speed and memory
@@ -102,14 +112,24 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         Some(file) => Ok(ModelFiles::configuration(file)),
         None => model_files(arguments.model.model.as_deref()),
     };
-    let (subject, load) = loaded(arguments, files()?)?;
     let workload = &arguments.workload;
+    if let Some(tokens) = arguments.training {
+        let (device, model) = (arguments.device.open()?, model(arguments, files()?)?);
+        let training = Training::measure(&device, model, tokens, workload.repeats, arguments.profile)?;
+        show(&training, Training::text, arguments.json, &mut output)?;
+        return output.flush();
+    }
+    let (subject, load) = loaded(arguments, files()?)?;
     if arguments.kernels {
         kernels::run(&subject, arguments.json, &mut output)?;
     } else if arguments.attention {
         subject.check(workload)?;
         let looking = Looking::measure(&subject, workload)?;
         show(&looking, Looking::text, arguments.json, &mut output)?;
+    } else if arguments.profile {
+        subject.check(workload)?;
+        let profile = Profile::measure(&subject, workload)?;
+        show(&profile, Profile::text, arguments.json, &mut output)?;
     } else if let Some(sentences) = arguments.sentences {
         let soak = Soak::measure(&subject, workload, sentences)?;
         show(&soak, Soak::text, arguments.json, &mut output)?;
@@ -136,15 +156,19 @@ struct Load {
     load: Duration,
 }
 
+fn model(arguments: &Arguments, files: ModelFiles) -> Result<Model, CliError> {
+    Ok(match &arguments.config {
+        Some(_) => Model::random(files, 0)?,
+        None => Model::from_files(files)?,
+    })
+}
+
 fn loaded(arguments: &Arguments, files: ModelFiles) -> Result<(Subject, Load), CliError> {
     let start = Instant::now();
     let device = arguments.device.open()?;
     let open = start.elapsed();
     let start = Instant::now();
-    let model = match &arguments.config {
-        Some(_) => Model::random(files, 0)?,
-        None => Model::from_files(files)?,
-    };
+    let model = model(arguments, files)?;
     let options = (!arguments.kernels).then(|| subject::first_search(&arguments.workload));
     let transformer = setup::load(&device, &model, arguments.device.weights, options.as_ref())?;
     let load = start.elapsed();

@@ -249,8 +249,39 @@ fn bench_writes_a_line_per_workload_and_folder() {
     }
 }
 
+/// As many launches as are counted without a profile, and no kernel without a time.
+#[test]
+fn bench_profiles_a_gpu_launch_by_launch() {
+    let folder = model("marian_tied");
+    let size =
+        ["--batch", "2", "--beams", "1", "--tokens", "8", "--source", "8", "--encode", "8", "--repeats", "1"];
+    let bench = |options: &[&str]| {
+        let arguments =
+            [&["bench", "--model", &folder, "--device", "gpu", "--json"], &size[..], options].concat();
+        let output = run(&arguments, "");
+        assert_eq!(output.output.status.code(), Some(0), "{}", output.stderr());
+        serde_json::from_str::<Value>(output.stdout()).unwrap()
+    };
+    let profile = bench(&["--profile"]);
+    let kernels = profile["translations"][0]["kernels"].as_array().unwrap();
+    let sum = |key: &str| kernels.iter().map(|kernel| number(&kernel[key])).sum::<f64>();
+    let counted = bench(&[]);
+    let per_token = number(&counted["decode"][0]["counted_per_token"]["dispatches"]);
+    assert!((sum("launches") - 8.0 * per_token).abs() < 0.5, "{per_token} a token, {kernels:?}");
+    assert!((sum("share") - 1.0).abs() < 0.01 && kernels.iter().all(|kernel| number(&kernel["ms"]) >= 0.0));
+    let programs: Vec<_> = kernels.iter().map(|kernel| kernel["program"].as_str().unwrap()).collect();
+    assert!(programs.contains(&"encode") && programs.contains(&"decode step"), "{programs:?}");
+
+    let training = bench(&["--training", "64", "--profile"]);
+    assert!(number(&training["tokens_per_second"]) > 0.0, "{training}");
+    let kernels = training["kernels"].as_array().unwrap();
+    assert!(kernels.iter().any(|kernel| kernel["kernel"] == "adam"), "{kernels:?}");
+}
+
 #[test]
 fn bench_says_what_it_cannot_measure() {
+    run(&["bench", "--profile", "--device", "cpu"], "").fails(2, &["--profile", "--device gpu"]);
+    run(&["bench", "--profile", "--kernels"], "").fails(2, &["--profile", "--kernels"]);
     let folder = model("marian_tied");
     for option in ["--encode", "--source", "--tokens"] {
         let mut arguments = vec!["bench", "--device", "cpu", "--model", &folder, option, "100000"];
