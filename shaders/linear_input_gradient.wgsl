@@ -1,16 +1,16 @@
 // The gradient of a linear layer's input: dx = earlier + scale · dy · W. A tile of 64 rows and 64 inputs per workgroup,
-// four inputs of four rows per invocation. dy and W pass through workgroup memory, sixteen outputs at a time.
+// four inputs of eight rows per invocation. dy and W pass through workgroup memory, sixteen outputs at a time. While a tile
+// is multiplied, the next one is read: one half of the lanes reads dy, the other W.
 // uses: shared/input_gradient.wgsl, shared/weights_f32.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
-var<workgroup> dy_tile: array<vec4<f32>, 256>;  // [64 rows, 4 quads of outputs]
-// [4 quads of outputs, 4 inputs of a quad, 16 quads of inputs, and one against bank conflicts]
-var<workgroup> w_tile: array<vec4<f32>, 272>;
+// Two tiles, [2 tiles, 16 outputs, 16 quads]: quads of rows of dy, or quads of inputs of W.
+var<workgroup> dy_tiles: array<vec4<f32>, 512>;
+var<workgroup> w_tiles: array<vec4<f32>, 512>;
 
-@compute @workgroup_size(16, 16)
+@compute @workgroup_size(128)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
-    @builtin(local_invocation_id) local: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     let row_blocks = (p.rows + 63u) / 64u;
@@ -20,35 +20,66 @@ fn main(
     }
     let first_row = group % row_blocks * 64u;
     let first_input_quad = group / row_blocks * 16u;
+    let column = lane % 16u;
+    let row_quad = lane / 16u * 2u;
 
-    // this invocation's part of the tiles
-    let tile_quad = lane % 4u;
-    let w_input = lane / 4u;
-    let w_place = (4u * tile_quad + w_input % 4u) * 17u + w_input / 4u;
+    // this invocation's part of the tiles: four outputs of a quad
+    let reads_dy = lane < 64u;
+    let tile_quad = lane / 16u % 4u;
+    let first = select(4u * (first_input_quad + column), first_row + 4u * column, reads_dy);
+    let at = tile_quad * 64u + column;
 
-    var sum0 = vec4(0.0);
-    var sum1 = vec4(0.0);
-    var sum2 = vec4(0.0);
-    var sum3 = vec4(0.0);
+    var upper = mat4x4<f32>();
+    var lower = mat4x4<f32>();
+    var next = part_of_tile(reads_dy, first, tile_quad);
+    var tile = 0u;
     for (var k = zero(workgroup); k < p.part_quads; k += 4u) {
-        dy_tile[lane] = output_quad(first_row + lane / 4u, k + tile_quad);
-        w_tile[w_place] = weight_quad(k + tile_quad, 4u * first_input_quad + w_input);
-        workgroupBarrier();
-        for (var i = 0u; i < 4u; i++) {
-            let at = 68u * i + local.x;
-            // a row for each output, a column for each input
-            let w = transpose(mat4x4(w_tile[at], w_tile[at + 17u], w_tile[at + 34u], w_tile[at + 51u]));
-            sum0 = multiply_add(dy_tile[local.y * 16u + i], w, sum0);
-            sum1 = multiply_add(dy_tile[local.y * 16u + 4u + i], w, sum1);
-            sum2 = multiply_add(dy_tile[local.y * 16u + 8u + i], w, sum2);
-            sum3 = multiply_add(dy_tile[local.y * 16u + 12u + i], w, sum3);
+        if (reads_dy) {
+            dy_tiles[tile + at] = next[0];
+            dy_tiles[tile + at + 16u] = next[1];
+            dy_tiles[tile + at + 32u] = next[2];
+            dy_tiles[tile + at + 48u] = next[3];
+        } else {
+            w_tiles[tile + at] = next[0];
+            w_tiles[tile + at + 16u] = next[1];
+            w_tiles[tile + at + 32u] = next[2];
+            w_tiles[tile + at + 48u] = next[3];
         }
         workgroupBarrier();
+        next = part_of_tile(reads_dy, first, k + 4u + tile_quad);
+        for (var i = 0u; i < 256u; i += 16u) {
+            let w = w_tiles[tile + i + column];
+            upper = add_products(dy_tiles[tile + i + row_quad], w, upper);
+            lower = add_products(dy_tiles[tile + i + row_quad + 1u], w, lower);
+        }
+        tile = 256u - tile;  // the other one, which all lanes have left before the barrier
     }
-    let row = first_row + local.y * 4u;
-    let quad = first_input_quad + local.x;
-    store(row, quad, sum0);
-    store(row + 1u, quad, sum1);
-    store(row + 2u, quad, sum2);
-    store(row + 3u, quad, sum3);
+    let row = first_row + 4u * row_quad;
+    let quad = first_input_quad + column;
+    store(row, quad, upper[0]);
+    store(row + 1u, quad, upper[1]);
+    store(row + 2u, quad, upper[2]);
+    store(row + 3u, quad, upper[3]);
+    store(row + 4u, quad, lower[0]);
+    store(row + 5u, quad, lower[1]);
+    store(row + 6u, quad, lower[2]);
+    store(row + 7u, quad, lower[3]);
+}
+
+// Four outputs of four rows of dy or of four inputs of W, a column for each output; zeros beyond the last output.
+fn part_of_tile(reads_dy: bool, first: u32, quad: u32) -> mat4x4<f32> {
+    if (reads_dy) {
+        return transpose(mat4x4(
+            output_quad(first, quad),
+            output_quad(first + 1u, quad),
+            output_quad(first + 2u, quad),
+            output_quad(first + 3u, quad),
+        ));
+    }
+    return transpose(mat4x4(
+        weight_quad(quad, first),
+        weight_quad(quad, first + 1u),
+        weight_quad(quad, first + 2u),
+        weight_quad(quad, first + 3u),
+    ));
 }

@@ -1,16 +1,16 @@
 // The gradient of a linear layer's weights: dW += scale · dyᵀ · x, in panels as the weights. A tile of 64 outputs (one
-// panel) and 64 inputs per workgroup, four outputs of four inputs per invocation. dy and x pass through workgroup
-// memory, sixteen rows at a time.
-// uses: shared/weight_gradient.wgsl, shared/grid.wgsl
+// panel) and 64 inputs per workgroup, four outputs of eight inputs per invocation. dy and x pass through workgroup
+// memory, sixteen rows at a time. While a tile is multiplied, the next one is read.
+// uses: shared/weight_gradient.wgsl, shared/multiply_add.wgsl, shared/grid.wgsl
 
-var<workgroup> dy_tile: array<vec4<f32>, 256>;  // [16 rows, 16 quads of outputs]
-var<workgroup> x_tile: array<vec4<f32>, 256>;   // [16 rows, 16 quads of inputs]
+// Two tiles, [2 tiles, 16 rows, 16 quads]: quads of outputs, or of inputs.
+var<workgroup> dy_tiles: array<vec4<f32>, 512>;
+var<workgroup> x_tiles: array<vec4<f32>, 512>;
 
-@compute @workgroup_size(16, 16)
+@compute @workgroup_size(128)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
-    @builtin(local_invocation_id) local: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
     let input_blocks = (p.input_quads + 15u) / 16u;
@@ -20,28 +20,44 @@ fn main(
         return;
     }
     let first_input_quad = group % input_blocks * 16u;
+    let column = lane % 16u;
+    let of_tile = lane / 16u;  // this invocation's rows: this one, and the eighth after it
 
-    var sum0 = vec4(0.0);
-    var sum1 = vec4(0.0);
-    var sum2 = vec4(0.0);
-    var sum3 = vec4(0.0);
+    var upper = mat4x4<f32>();
+    var lower = mat4x4<f32>();
+    var next = parts_of_tiles(of_tile, panel * 16u + column, first_input_quad + column);
+    var tile = 0u;
     for (var first = zero(workgroup); first < p.rows; first += 16u) {
-        dy_tile[lane] = output_quad(first + local.y, panel * 16u + local.x);
-        x_tile[lane] = input_quad(first + local.y, first_input_quad + local.x);
+        dy_tiles[tile + lane] = next[0];
+        dy_tiles[tile + lane + 128u] = next[1];
+        x_tiles[tile + lane] = next[2];
+        x_tiles[tile + lane + 128u] = next[3];
         workgroupBarrier();
-        for (var i = 0u; i < 16u; i++) {
-            let of_outputs = dy_tile[16u * i + local.x];
-            let of_inputs = x_tile[16u * i + local.y];
-            sum0 = fma(of_outputs, vec4(of_inputs.x), sum0);
-            sum1 = fma(of_outputs, vec4(of_inputs.y), sum1);
-            sum2 = fma(of_outputs, vec4(of_inputs.z), sum2);
-            sum3 = fma(of_outputs, vec4(of_inputs.w), sum3);
+        next = parts_of_tiles(first + 16u + of_tile, panel * 16u + column, first_input_quad + column);
+        for (var i = 0u; i < 256u; i += 16u) {
+            let of_outputs = dy_tiles[tile + i + column];
+            upper = add_products(x_tiles[tile + i + 2u * of_tile], of_outputs, upper);
+            lower = add_products(x_tiles[tile + i + 2u * of_tile + 1u], of_outputs, lower);
         }
-        workgroupBarrier();
+        tile = 256u - tile;  // the other one, which all lanes have left before the barrier
     }
-    let quad = first_input_quad + local.y;
-    add(panel, local.x, quad, 0u, sum0);
-    add(panel, local.x, quad, 1u, sum1);
-    add(panel, local.x, quad, 2u, sum2);
-    add(panel, local.x, quad, 3u, sum3);
+    let quad = first_input_quad + 2u * of_tile;
+    add(panel, column, quad, 0u, upper[0]);
+    add(panel, column, quad, 1u, upper[1]);
+    add(panel, column, quad, 2u, upper[2]);
+    add(panel, column, quad, 3u, upper[3]);
+    add(panel, column, quad + 1u, 0u, lower[0]);
+    add(panel, column, quad + 1u, 1u, lower[1]);
+    add(panel, column, quad + 1u, 2u, lower[2]);
+    add(panel, column, quad + 1u, 3u, lower[3]);
+}
+
+// Four outputs and four inputs of a row and of the eighth after it.
+fn parts_of_tiles(row: u32, of_outputs: u32, of_inputs: u32) -> mat4x4<f32> {
+    return mat4x4(
+        output_quad(row, of_outputs),
+        output_quad(row + 8u, of_outputs),
+        input_quad(row, of_inputs),
+        input_quad(row + 8u, of_inputs),
+    );
 }

@@ -75,13 +75,3 @@ fn part_of_tile(reads_x: bool, starts: vec4<u32>, block: u32, input_quad: u32) -
     }
     return transpose(inputs_of_rows(starts, inside));
 }
-
-// One input of four rows times four outputs' weights, added to the rows' sums.
-fn add_products(inputs: vec4<f32>, w: vec4<f32>, of_rows: mat4x4<f32>) -> mat4x4<f32> {
-    return mat4x4(
-        fma(vec4(inputs.x), w, of_rows[0]),
-        fma(vec4(inputs.y), w, of_rows[1]),
-        fma(vec4(inputs.z), w, of_rows[2]),
-        fma(vec4(inputs.w), w, of_rows[3]),
-    );
-}

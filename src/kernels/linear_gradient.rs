@@ -24,7 +24,7 @@ pub static LINEAR_INPUT_GRADIENT_SLICES: Kernel = Kernel {
 /// A tile of 64 outputs and 64 inputs per workgroup.
 pub static LINEAR_WEIGHT_GRADIENT: Kernel = Kernel {
     name: "linear_weight_gradient",
-    wgsl: wgsl!("linear_weight_gradient" + "weight_gradient" + "grid"),
+    wgsl: wgsl!("linear_weight_gradient" + "weight_gradient" + "multiply_add" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Write],
     params: LinearWeightGradientParams::FIELDS,
 };
