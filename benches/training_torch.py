@@ -4,8 +4,7 @@
 
 With `--bf16`, products of matrices take rounded operands (`torch.autocast`); weights, gradients and moments stay f32.
 
-Needs torch and transformers. `cargo test --release --test speed trains -- --ignored --nocapture` is Wordloom's side on a CPU, and
-`wordloom train` on a GPU.
+Needs torch and transformers. `wordloom bench --training N` is Wordloom's side.
 """
 import argparse
 import random

@@ -74,6 +74,12 @@ impl Variant {
         (layer.rows as usize).div_ceil(self.tile()) * (4 * layer.part_quads as usize).div_ceil(self.tile())
     }
 
+    /// Whether so many rows fill the tiles: the widest save a fifth of the time, and rows of padding cost as much as others.
+    fn is_filled(self, rows: usize) -> bool {
+        let narrower = rows.next_multiple_of(PANEL);
+        self != Self::Wide || 4 * rows.next_multiple_of(self.tile()) <= 5 * narrower
+    }
+
     fn constants(self) -> Vec<(&'static str, f64)> {
         match self {
             Self::Wide | Self::Tile => vec![("TILE", self.tile() as f64)],
@@ -82,7 +88,7 @@ impl Variant {
     }
 }
 
-/// Tiles from which a variant is faster than the next smaller one, and than lanes: about three for four of an H200's cores.
+/// Tiles from which a variant is faster than the next smaller one, and than lanes: three for every four cores of an H200.
 const ENOUGH_TILES: usize = 96;
 
 /// All kernels that need matrix units.
@@ -94,7 +100,8 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
 pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
     [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED].iter().find_map(|it| it.precision_of(layer.kernel))?;
     let params = layer.read_params();
-    let variant = Variant::ALL.into_iter().find(|variant| variant.tiles(&params) >= ENOUGH_TILES)?;
+    let pays = |it: &Variant| it.tiles(&params) >= ENOUGH_TILES && it.is_filled(params.rows as usize);
+    let variant = Variant::ALL.into_iter().find(pays)?;
     dispatch_variant(layer, variant)
 }
 
@@ -138,6 +145,13 @@ mod tests {
         assert_eq!(moved(70, 1028, f16), Some(("matmul_units_split_f16", 3 * 33)));
         assert_eq!(moved(129, 2052, q8), Some(("matmul_units_q8", 3 * 33)));
         assert_eq!(moved(512, 37_000, f16), Some(("wide_matmul_units_f16", 4 * 290)));
+        assert_eq!(
+            moved(64, 37_000, f16),
+            Some(("matmul_units_f16", 579)),
+            "half of wide tiles would be padding"
+        );
+        assert_eq!(moved(192, 37_000, f16), Some(("matmul_units_f16", 3 * 579)));
+        assert_eq!(moved(193, 37_000, f16), Some(("wide_matmul_units_f16", 2 * 290)));
         assert_eq!(moved(512, 37_000, WeightPrecision::F32), None);
         assert_eq!(moved(64, 512, f16), None, "too few tiles");
         assert_eq!(moved(32, 37_000, f16), None, "few rows");

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
+use wordloom::precision::{PrecisionChoice, WeightPrecision};
 
 use super::CliError;
 use super::output::Output;
@@ -114,6 +115,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     };
     let workload = &arguments.workload;
     if let Some(tokens) = arguments.training {
+        if !matches!(
+            arguments.device.weights,
+            PrecisionChoice::Auto | PrecisionChoice::Is(WeightPrecision::F32)
+        ) {
+            return Err(CliError::Usage(
+                "--training: weights are trained in f32; leave --weights out".into(),
+            ));
+        }
         let (device, model) = (arguments.device.open()?, model(arguments, files()?)?);
         let training = Training::measure(&device, model, tokens, workload.repeats, arguments.profile)?;
         show(&training, Training::text, arguments.json, &mut output)?;

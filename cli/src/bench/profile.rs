@@ -34,7 +34,7 @@ struct Profiled {
 pub struct Line {
     program: String,
     kernel: &'static str,
-    launches: u64,
+    launches: f64,
     ms: f64,
     /// Of all programs' time on the device.
     share: f64,
@@ -67,7 +67,7 @@ impl Profile {
         self.measured.text(output)?;
         for Profiled { beams, batch, source, tokens, kernels } in &self.translations {
             output.line(&format!(
-                "\n{batch} sources of {source} tokens, {beams} beams, translations of {tokens} tokens"
+                "\nbeams {beams}, batch {batch}, sources of {source} tokens, translations of {tokens}"
             ))?;
             text(kernels, output)?;
         }
@@ -99,9 +99,9 @@ pub fn kernels(
     let line = |KernelTime { program, kernel, launches, time }: KernelTime| Line {
         program,
         kernel,
-        launches: launches / rounds,
+        launches: round(launches as f64 / rounds as f64),
         ms: round(milliseconds(time) / rounds as f64),
-        share: round(time.as_secs_f64() / all),
+        share: round(time.as_secs_f64() / all.max(f64::MIN_POSITIVE)),
     };
     Ok(times.into_iter().map(line).collect())
 }
@@ -113,12 +113,12 @@ pub fn text(kernels: &[Line], output: &mut Output) -> Result<(), CliError> {
             line.kernel.to_owned(),
             line.launches.to_string(),
             number(line.ms),
-            number(1e3 * line.ms / line.launches as f64),
+            number(1e3 * line.ms / line.launches),
             percent(Some(line.share)),
         ]
     };
     let all: f64 = kernels.iter().map(|line| line.ms).sum();
-    let launches: u64 = kernels.iter().map(|line| line.launches).sum();
+    let launches: f64 = kernels.iter().map(|line| line.launches).sum();
     let sum = ["all", "", &launches.to_string(), &number(all), "", ""].map(str::to_owned).to_vec();
     let header = ["program", "kernel", "launches", "ms", "µs each", "share"];
     table(output, 2, &header, kernels.iter().map(cells).chain([sum]))

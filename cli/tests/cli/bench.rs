@@ -282,6 +282,8 @@ fn bench_profiles_a_gpu_launch_by_launch() {
 fn bench_says_what_it_cannot_measure() {
     run(&["bench", "--profile", "--device", "cpu"], "").fails(2, &["--profile", "--device gpu"]);
     run(&["bench", "--profile", "--kernels"], "").fails(2, &["--profile", "--kernels"]);
+    run(&["bench", "--profile", "--layers"], "").fails(2, &["--profile", "--layers"]);
+    run(&["bench", "--training", "64", "--weights", "f16"], "").fails(2, &["--training", "f32", "--weights"]);
     let folder = model("marian_tied");
     for option in ["--encode", "--source", "--tokens"] {
         let mut arguments = vec!["bench", "--device", "cpu", "--model", &folder, option, "100000"];

@@ -34,7 +34,7 @@ use report::Report;
 #[group(skip)] // `bench` has `Arguments` of its own
 pub struct Arguments {
     /// Attention, recurrence, convolution over lengths
-    #[arg(long, conflicts_with_all = ["model", "config", "kernels", "attention", "lines", "sentences"])]
+    #[arg(long, conflicts_with_all = ["model", "config", "kernels", "attention", "training", "profile", "lines", "sentences"])]
     pub layers: bool,
     /// Draw --layers to a file .html or .svg
     #[arg(long, value_name = "FILE", requires = "layers")]
