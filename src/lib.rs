@@ -82,6 +82,7 @@ pub mod kernels;
 pub mod scores;
 #[doc(hidden)]
 pub mod shape;
+mod sorting;
 
 pub use device::{Device, DeviceChoice};
 #[doc(inline)]

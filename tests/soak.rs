@@ -201,7 +201,7 @@ fn a_hundred_thousand_texts_on_the_cpu() {
 }
 
 #[test]
-#[ignore = "takes an hour"]
+#[ignore = "takes minutes"]
 fn ten_thousand_texts_on_a_gpu() {
     soak(&Device::Gpu(pollster::block_on(common::gpu())), 1000, 9000);
 }

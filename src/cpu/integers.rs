@@ -95,6 +95,7 @@ pub trait WithIntegers {
     fn with_integers<S: IntegerVectors>(self, simd: S);
 }
 
+#[inline(always)]
 pub fn dispatch(arch: Arch, work: impl WithIntegers) {
     struct Call<S, W>(S, W);
     impl<S: IntegerVectors, W: WithIntegers> pulp::NullaryFnOnce for Call<S, W> {

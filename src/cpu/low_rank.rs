@@ -10,6 +10,7 @@ use super::Columns;
 use super::parallel::for_each_row;
 use super::vector::inner_products;
 use crate::shape::LowRankShape;
+use crate::sorting;
 
 /// Most passes over all pairs of rows. Convergence is quadratic at the end.
 const SWEEPS: usize = 24;
@@ -69,7 +70,7 @@ fn row_count(mask: &[u32]) -> usize {
 fn leading(rows: &[f32], width: usize, rank: usize) -> Vec<(usize, f32)> {
     let squares = rows.chunks_exact(width).map(|row| row.iter().map(|x| x * x).sum());
     let mut squares: Vec<(usize, f32)> = squares.enumerate().collect();
-    squares.sort_by(|(i, a), (j, b)| b.total_cmp(a).then(i.cmp(j)));
+    sorting::sort_by(&mut squares, |(i, a), (j, b)| b.total_cmp(a).then(i.cmp(j)));
     squares.truncate(rank);
     let least = squares.first().map_or(0.0, |&(_, largest)| NOTHING * largest);
     squares.retain(|&(_, square)| square > least);

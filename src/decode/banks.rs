@@ -11,6 +11,7 @@ use super::options::DecodeOptions;
 use super::progress::{History, Progress};
 use super::step::Offers;
 use crate::scores::{BANNED, NO_TOKEN, TopScores};
+use crate::sorting;
 
 /// Share of the largest attention of a step that a term's source needs, for the step to be a place of the term.
 const RESTS: f32 = 0.5;
@@ -280,7 +281,7 @@ impl Terms {
             candidates.iter().partition(|candidate| ends(candidate));
         ending.retain(|candidate| after[candidate.after].rank < *num_beams);
         ending.truncate(*num_beams);
-        going.sort_by_key(|candidate| {
+        sorting::sort_by_key(&mut going, |candidate| {
             let After { missed, rank, bank, .. } = after[candidate.after];
             (missed, rank, Reverse(bank))
         });

@@ -1,5 +1,6 @@
 //! The candidates of a beam search: why a translation won, and where another can continue.
 
+use crate::sorting;
 use serde::{Deserialize, Serialize};
 
 /// All candidate tokens of one sentence's search. The root, which is no node, is the prompt.
@@ -80,7 +81,7 @@ impl SearchTree {
         let finished = (0..self.nodes.len()).filter(|&node| self.nodes[node].fate == Fate::Finished);
         let mut finished: Vec<usize> = finished.collect();
         let score = |&node: &usize| self.nodes[node].score(length_penalty);
-        finished.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        sorting::sort_by(&mut finished, |a, b| score(b).total_cmp(&score(a)));
         finished
     }
 

@@ -79,14 +79,14 @@ impl Seen<'_> {
         let logits = logits.values;
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
-        let mut best: Vec<usize> = (0..logits.len()).collect();
-        let count = CANDIDATES.min(best.len());
-        let by_logit = |a: &usize, b: &usize| logits[*b].total_cmp(&logits[*a]);
-        if count < best.len() {
-            best.select_nth_unstable_by(count, by_logit);
+        let mut best: Vec<usize> = Vec::new();
+        for (id, logit) in logits.iter().enumerate() {
+            let place = best.partition_point(|&better| logits[better].total_cmp(logit).is_ge());
+            if place < CANDIDATES {
+                best.insert(place, id);
+                best.truncate(CANDIDATES);
+            }
         }
-        best.truncate(count);
-        best.sort_by(by_logit);
         let candidate = |id: usize| Candidate {
             id: id as u32,
             piece: piece(id as u32).unwrap_or_else(|| format!("#{id}")),

@@ -1,11 +1,12 @@
 //! An attention of a trace that has taps: no model runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::names::Places;
 use super::{ExplainError, Explanation, check_head_of, check_query, choice, steps};
 use crate::model::config::StackConfig;
 use crate::model::{AttentionKind, HeadName};
+use crate::sorting;
 use crate::trace::{Anatomy, Trace, TracedSentence, TracedTap};
 use crate::transformer::Tensor;
 
@@ -69,10 +70,9 @@ fn taps_of(
     head: HeadName,
     wanted: &[String],
 ) -> Result<BTreeMap<String, Tensor>, ExplainError> {
-    let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
     let lengths = [sentence.query_tokens(head.kind).len(), sentence.key_tokens(head.kind).len()];
     let mut taps = BTreeMap::new();
-    for TracedTap { name, shape, values } in sentence.taps.iter().filter(|tap| wanted.contains(&*tap.name)) {
+    for TracedTap { name, shape, values } in sentence.taps.iter().filter(|tap| wanted.contains(&tap.name)) {
         let expected = shape_of(name, model, head, lengths);
         if *shape != expected || expected.iter().product::<usize>() != values.len() {
             return Err(ExplainError::Tap { name: name.clone(), shape: shape.clone(), expected });
@@ -110,5 +110,5 @@ fn shape_of(name: &str, model: &Anatomy, head: HeadName, [queries, keys]: [usize
 fn pieces_of(sentence: &TracedSentence) -> BTreeMap<u32, &str> {
     let own = sentence.target_tokens.iter().map(|target| (target.token.id, &*target.token.piece));
     let others = sentence.target_tokens.iter().flat_map(|target| &target.alternatives);
-    own.chain(others.map(|other| (other.id, &*other.piece))).collect()
+    sorting::map_of(own.chain(others.map(|other| (other.id, &*other.piece))))
 }

@@ -2,6 +2,7 @@
 
 use super::GpuError;
 use crate::kernels::AdapterClass;
+use crate::sorting;
 
 /// An adapter of one backend. A processor can have several.
 #[derive(Clone, Debug)]
@@ -116,7 +117,7 @@ pub async fn adapters() -> Vec<Adapter> {
         .into_iter()
         .collect();
     let mut found: Vec<Adapter> = handles.into_iter().map(Adapter::new).collect();
-    found.sort_by_key(Adapter::rank);
+    sorting::sort_by_key(&mut found, Adapter::rank);
     found
 }
 

@@ -5,6 +5,7 @@
 //! by size). Parts of one buffer would not do: WebGPU refuses one buffer as input and output of a dispatch, even in
 //! disjoint ranges. A step is a node on the CPU and a launch on a GPU.
 
+use crate::sorting;
 use std::cmp::Reverse;
 
 use super::values::{Home, Value, ValueInfo};
@@ -29,7 +30,7 @@ impl Buffers {
             }
         }
         let mut lifetimes: Vec<Lifetime> = lifetimes.into_iter().flatten().collect();
-        lifetimes.sort_by_key(|lifetime| (Reverse(lifetime.elements), lifetime.first));
+        sorting::sort_by_key(&mut lifetimes, |lifetime| (Reverse(lifetime.elements), lifetime.first));
 
         let mut buffers = Self { of_value: vec![None; values.len()], elements: Vec::new() };
         let mut tenants: Vec<Vec<Lifetime>> = Vec::new();

@@ -7,6 +7,7 @@ use super::blueprint::CheckpointSource;
 use super::error::ModelError;
 use crate::graph::{WeightKind, WeightSource, WeightTable};
 use crate::ops::Linear;
+use crate::sorting;
 
 /// Outputs of weights that are not those of the file, by entry of the table.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +61,7 @@ impl WeightEdits {
             (start < end).then_some(Edit { outputs: start..end, from })
         };
         let mut edits: Vec<Edit> = self.0.get(&entry).into_iter().flatten().filter_map(within).collect();
-        edits.sort_by_key(|edit| edit.from.is_none());
+        sorting::sort_by_key(&mut edits, |edit| edit.from.is_none());
         edits
     }
 }

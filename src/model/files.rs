@@ -1,5 +1,6 @@
 //! The files of a model: a folder on disk, named bytes in memory, or files of a host.
 
+use crate::sorting;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -102,8 +103,8 @@ impl ModelFiles {
         Name: Into<String>,
         Bytes: Into<Cow<'static, [u8]>>,
     {
-        let files = files.into_iter().map(|(name, bytes)| (name.into(), Arc::new(bytes.into()))).collect();
-        Self { label: label.into(), source: Source::Memory(files) }
+        let files = files.into_iter().map(|(name, bytes)| (name.into(), Arc::new(bytes.into())));
+        Self { label: label.into(), source: Source::Memory(sorting::map_of(files)) }
     }
 
     /// Files of a host: downloads, or files that the user gave to a page. `label` names the model in messages.
@@ -111,7 +112,7 @@ impl ModelFiles {
         label: impl Into<String>,
         files: impl IntoIterator<Item = (String, Arc<dyn HostFile>)>,
     ) -> Self {
-        Self { label: label.into(), source: Source::Host(files.into_iter().collect()) }
+        Self { label: label.into(), source: Source::Host(sorting::map_of(files)) }
     }
 
     /// The files of the default model, which is part of the library.
@@ -148,7 +149,7 @@ impl ModelFiles {
                         names.push(name);
                     }
                 }
-                names.sort_unstable();
+                sorting::sort(&mut names);
                 Ok(names)
             }
             #[cfg(not(target_arch = "wasm32"))]

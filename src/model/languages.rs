@@ -6,6 +6,7 @@ use super::error::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
 use super::tokenizer::{CONFIG, FILE_LIMIT, class, tasks};
+use crate::sorting;
 use crate::text::{Task, TokenizerClass};
 
 /// The languages that a model's files name, in the model's own codes: `en`, `eng_Latn`, `en_XX`.
@@ -69,7 +70,7 @@ fn tags(files: &ModelFiles) -> Result<Vec<String>, ModelError> {
         Some((*id, code.to_owned()))
     };
     let mut tags: Vec<(u32, String)> = vocabulary.iter().filter_map(tag).collect();
-    tags.sort_unstable();
+    sorting::sort(&mut tags);
     Ok(tags.into_iter().map(|(_, code)| code).collect())
 }
 

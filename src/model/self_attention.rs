@@ -6,6 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::shape::LOW_RANK_LENGTH;
+use crate::sorting;
 
 /// What the tokens of a layer see of one another, and how they weigh it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -315,7 +316,7 @@ fn blocks(value: &str) -> Option<TokenBlocks> {
 fn global_tokens(text: &str, tokens: &str) -> Result<Globals, SelfAttentionError> {
     let numbers: Result<Vec<usize>, _> = tokens.split('+').map(str::parse).collect();
     let mut numbers = numbers.map_err(|_| SelfAttentionError::Globals(text.to_owned()))?;
-    numbers.sort_unstable();
+    sorting::sort(&mut numbers);
     numbers.dedup();
     Ok(Globals::Tokens(numbers))
 }

@@ -1,6 +1,7 @@
 //! The files of a Firefox student, whose names contain its languages: `model.ende.intgemm.alphas.bin`,
 //! `vocab.deen.spm`, `lex.50.50.ende.s2t.bin`, each perhaps with `.gz`.
 
+use crate::sorting;
 use std::borrow::Cow;
 
 use super::error::ModelError;
@@ -85,7 +86,7 @@ fn one(
 ) -> Result<Option<String>, ModelError> {
     let plain = |name: &str| name.strip_suffix(GZ).unwrap_or(name).to_owned();
     let mut found: Vec<&String> = names.iter().filter(|name| test(&plain(name))).collect();
-    found.sort_unstable(); // a name comes before the same name with `.gz`
+    sorting::sort(&mut found); // a name comes before the same name with `.gz`
     found.dedup_by_key(|name| plain(name));
     match found.as_slice() {
         [] => Ok(None),

@@ -1,6 +1,7 @@
 //! The search for a language among a model's codes, by code or by name.
 
 use super::language_names::NAMES;
+use crate::sorting;
 
 /// The result of a search.
 pub(super) enum Found<'a> {
@@ -94,7 +95,7 @@ fn near(folded: &str, codes: &[&str]) -> String {
         })
         .filter(|&(likeness, _)| likeness >= NEAR)
         .collect();
-    ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    sorting::sort_by(&mut ranked, |(one, _), (other, _)| other.total_cmp(one));
     let ranked: Vec<&str> = ranked.into_iter().map(|(_, code)| code).take(SHOWN).collect();
     if ranked.is_empty() {
         let some = codes.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");

@@ -12,6 +12,7 @@ use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
 use super::{FirefoxTokenizer, MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
 use crate::json_problem::excerpt;
+use crate::sorting;
 
 /// The contents of a tokenizer's files, except Marian's.
 #[derive(Clone, Debug)]
@@ -321,7 +322,7 @@ fn of_template(tokenizer: &JsonTokenizer) -> Languages {
     let tags = special.iter().filter(|(token, _)| split_language_tag(token) == (Some(token), ""));
     let mut tags: Vec<(u32, String)> = tags.map(|(token, id)| (*id, token.clone())).collect();
     if !tags.is_empty() {
-        tags.sort_unstable();
+        sorting::sort(&mut tags);
         return Languages::Tags(tags.into_iter().map(|(_, tag)| tag).collect());
     }
     let Some((before, after)) = tokenizer.template() else { return Languages::FIXED };
@@ -346,7 +347,7 @@ fn of_template(tokenizer: &JsonTokenizer) -> Languages {
     let role = if decoder_start { TargetRole::DecoderStart } else { TargetRole::ForcedBos };
     let code = |(token, id): &(String, u32)| Some((class.language_code(token)?.to_owned(), *id));
     let mut codes: Vec<(String, u32)> = special.iter().filter_map(code).collect();
-    codes.sort_unstable_by_key(|&(_, id)| id);
+    sorting::sort_by_key(&mut codes, |&(_, id)| id);
     Languages::Codes(Codes { class, codes, around, role, source })
 }
 
@@ -372,7 +373,7 @@ fn codes(
     };
     let code = |(token, id): &(Cow<str>, u32)| Some((class.language_code(token)?.to_owned(), *id));
     let mut codes: Vec<(String, u32)> = special.iter().filter_map(code).collect();
-    codes.sort_unstable_by_key(|&(_, id)| id);
+    sorting::sort_by_key(&mut codes, |&(_, id)| id);
     let missing = |token: &str| TextError::MissingToken { file: file.to_owned(), token: token.to_owned() };
     let eos = eos.ok_or_else(|| missing(config.eos_token()))?;
     let source = config.src_lang.as_deref().unwrap_or(english);

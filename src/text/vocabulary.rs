@@ -1,5 +1,6 @@
 //! `vocab.json`: tokens and their ids.
 
+use crate::sorting;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -80,7 +81,7 @@ impl Vocabulary {
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> Vec<(u32, &str)> {
         let mut tokens: Vec<(u32, &str)> = self.tokens.iter().map(|(&id, token)| (id, &**token)).collect();
-        tokens.sort_unstable();
+        sorting::sort(&mut tokens);
         tokens
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Files are untrusted. Reading allocates memory in proportion to the file's bytes, not to lengths that it claims.
 
+use crate::sorting;
 use std::borrow::Cow;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -263,7 +264,7 @@ fn sentence(
         }
         layers.push(attention_layer(&name, json, [queries, keys], tensors)?);
     }
-    layers.sort_by_key(|layer| (layer.kind, layer.layer));
+    sorting::sort_by_key(&mut layers, |layer| (layer.kind, layer.layer));
     Ok(TracedSentence {
         source: source.into_owned(),
         offset,

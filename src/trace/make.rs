@@ -5,6 +5,7 @@ use super::{Alternative, Anatomy, TargetToken, Trace, TracedSearch, TracedSenten
 use crate::decode::SearchTree;
 use crate::gpu::GpuError;
 use crate::model::generation_config::GenerationConfig;
+use crate::sorting;
 use crate::text::{Direction, Tokenizer, tokens};
 use crate::transformer::{GenerateError, KeptAttention, resolve};
 use crate::translate::{TranslateOptions, Translation, Translator, resolve_languages};
@@ -234,7 +235,7 @@ impl<'a> Tracer<'a> {
     /// Adds the pieces of its tokens to a search's tree.
     fn search(&self, tree: &SearchTree) -> TracedSearch {
         let pieces = tree.nodes.iter().map(|node| (node.token, piece(self.tokenizer(), node.token)));
-        TracedSearch { pieces: pieces.collect(), tree: tree.clone() }
+        TracedSearch { pieces: sorting::map_of(pieces), tree: tree.clone() }
     }
 }
 

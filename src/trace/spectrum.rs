@@ -1,5 +1,6 @@
 //! Singular values of a matrix: how many components hold its variance.
 
+use crate::sorting;
 use nalgebra::DMatrix;
 
 use super::Map;
@@ -25,7 +26,7 @@ impl Spectrum {
         }
         // nalgebra does not sort those of `singular_values`
         let mut values: Vec<f64> = matrix.singular_values().iter().copied().collect();
-        values.sort_by(|a, b| b.total_cmp(a));
+        sorting::sort_by(&mut values, |a, b| b.total_cmp(a));
         Self { values }
     }
 

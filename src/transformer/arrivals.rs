@@ -14,6 +14,7 @@ use super::request::{GenerateRequest, Keep};
 use super::session::{cache_capacity, padded_length};
 use crate::decode::{BatchSearch, Hypothesis};
 use crate::model::config::ModelConfig;
+use crate::sorting;
 
 /// Number of waiting requests that are looked at for one batch.
 const LOOK_AHEAD: usize = 256;
@@ -106,10 +107,10 @@ impl Transformer {
             as_long && alone.as_ref().is_some_and(|room| room.searches_as(&arrival.request.options))
         };
         let mut batch: Vec<&Arrival> = waiting[1..].iter().filter(alike).collect();
-        batch.sort_by_key(|arrival| length(arrival).abs_diff(wanted));
+        sorting::sort_by_key(&mut batch, |arrival| length(arrival).abs_diff(wanted));
         batch.truncate(self.most_sentences_and_rows()[0].max(1) - 1);
         batch.push(head);
-        batch.sort_by_key(|arrival| Reverse(arrival.request.input_ids.len()));
+        sorting::sort_by_key(&mut batch, |arrival| Reverse(arrival.request.input_ids.len()));
         let requests: Vec<GenerateRequest> = batch.iter().map(|arrival| (*arrival.request).clone()).collect();
         let all: Vec<usize> = (0..requests.len()).collect();
         let size = self.batch_size(&requests, &all, &Keep::default(), 1);
@@ -225,7 +226,9 @@ impl<'a> LiveSeats<'a> {
         }
         // of those whose turn comes soon the longest, for little padding
         fitting.truncate(4 * most);
-        fitting.sort_by_key(|arrival| (!late(arrival), Reverse(arrival.request.input_ids.len())));
+        sorting::sort_by_key(&mut fitting, |arrival| {
+            (!late(arrival), Reverse(arrival.request.input_ids.len()))
+        });
         fitting.truncate(most);
         fitting
     }

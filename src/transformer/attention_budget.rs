@@ -3,6 +3,7 @@ use super::forward::ForwardSelection;
 use super::kept_attention::LeftOut;
 use crate::model::AttentionKind;
 use crate::model::config::ModelConfig;
+use crate::sorting;
 
 /// Kinds of attention to keep, and a limit of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,9 +87,9 @@ pub(crate) fn share(
     }
     for share in &mut shares {
         for kind in AttentionKind::ALL {
-            selection(&mut share.selection, kind).sort_unstable();
+            sorting::sort(selection(&mut share.selection, kind));
         }
-        share.left_out.sort_by_key(|left_out| left_out.attention);
+        sorting::sort_by_key(&mut share.left_out, |left_out| left_out.attention);
     }
     shares
 }

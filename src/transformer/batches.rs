@@ -12,6 +12,7 @@ use crate::decode::DecodeOptions;
 use crate::kernels::AdapterClass;
 use crate::model::config::{Architecture, ModelConfig, StackConfig};
 use crate::precision::WeightPrecision;
+use crate::sorting;
 
 /// Limits of a batch, besides memory.
 struct Most {
@@ -68,7 +69,7 @@ impl Transformer {
             self.check_request(request)?;
         }
         let mut order: Vec<usize> = (0..requests.len()).collect();
-        order.sort_by_key(|&index| {
+        sorting::sort_by_key(&mut order, |&index| {
             let GenerateRequest { input_ids, options, .. } = &requests[index];
             (options.batch_key(), Reverse(input_ids.len()))
         });

@@ -56,7 +56,9 @@ impl Edited {
         if let Some(gpu) = device.gpu() {
             gpu.flush().map_err(ModelError::from)?;
         }
-        *self = Self { current: next, entries: edits.entries().collect() };
+        self.entries.clear();
+        self.entries.extend(edits.entries());
+        self.current = next;
         Ok(())
     }
 }

@@ -21,6 +21,7 @@ use super::session::{DecodeSession, SessionKey};
 use super::side_by_side::{Shared, search_side_by_side};
 use crate::decode::{BatchSearch, Columns, Paths};
 use crate::model::config::Architecture;
+use crate::sorting;
 
 impl Transformer {
     /// Generates hypotheses for every request by its options, and the results of [`Keep`], in the order of the
@@ -204,7 +205,7 @@ impl Transformer {
             let mut layers = session.attention(model, sentence, read, &path, &share.selection)?;
             if !banded.is_empty() {
                 layers.extend(self.keep_bands(model, &requests[index], banded)?);
-                layers.sort_by_key(KeptLayer::place);
+                sorting::sort_by_key(&mut layers, KeptLayer::place);
             }
             results[index].attention = Some(KeptAttention::new(layers, share.left_out));
         }

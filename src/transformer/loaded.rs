@@ -9,6 +9,7 @@ use crate::model::Shortlist;
 use crate::model::blueprint::Blueprint;
 use crate::model::config::ModelConfig;
 use crate::model::generation_config::GenerationConfig;
+use crate::sorting;
 
 /// The part of a model that no device holds.
 #[derive(Clone)]
@@ -47,7 +48,7 @@ impl HostModel {
                 let mut columns = shortlist.columns(&request.input_ids);
                 if let Some(constraints) = &request.options.constraints {
                     columns.extend(constraints.tokens());
-                    columns.sort_unstable();
+                    sorting::sort(&mut columns);
                     columns.dedup();
                 }
                 Columns::Only(columns.into())

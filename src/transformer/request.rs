@@ -3,6 +3,7 @@ use super::cancel::Cancel;
 use super::input_states::Source;
 use super::kept_attention::KeptAttention;
 use crate::decode::{BatchSearch, DecodeOptions, Hypothesis, SearchTree};
+use crate::sorting;
 
 /// One input and its search options.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ impl GenerateRequest {
     /// The global tokens, each once and in order.
     pub(super) fn sorted_globals(&self) -> Vec<usize> {
         let mut globals = self.global_tokens.clone();
-        globals.sort_unstable();
+        sorting::sort(&mut globals);
         globals.dedup();
         globals
     }

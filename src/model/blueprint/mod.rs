@@ -19,6 +19,7 @@ use super::names::Names;
 use crate::graph::{Matrix, Rows, Vector, WeightKind, WeightTable};
 use crate::ops::{LengthProjections, Linear, Normalization};
 use crate::precision::WeightPrecision;
+use crate::sorting;
 use builder::Builder;
 use source::Source;
 
@@ -307,7 +308,7 @@ impl Blueprint {
     /// The weights in the order in which their last byte is downloaded.
     pub(crate) fn file_order(&self, checkpoint: &Checkpoint) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.sources.len()).collect();
-        order.sort_by_key(|&index| self.sources[index].end(checkpoint));
+        sorting::sort_by_key(&mut order, |&index| self.sources[index].end(checkpoint));
         order
     }
 }

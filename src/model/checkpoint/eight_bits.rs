@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use safetensors::Dtype;
 
 use super::tensor::TensorInfo;
+use crate::sorting;
 
 /// Metadata of a file whose I8 tensors are 8-bit matrices.
 const FORMAT: (&str, &str) = ("format", "wordloom-q8");
@@ -72,7 +73,7 @@ pub(super) fn join(
             return Err(format!("its 8-bit format has the version {version:?}; {:?} is known", VERSION.1));
         }
     }
-    let mut tensors: BTreeMap<String, TensorInfo> = tensors.into_iter().collect();
+    let mut tensors: BTreeMap<String, TensorInfo> = sorting::map_of(tensors);
     let matrices: Vec<String> =
         tensors.iter().filter(|(_, info)| info.dtype == Dtype::I8).map(|(name, _)| name.clone()).collect();
     for name in matrices {

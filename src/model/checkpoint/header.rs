@@ -16,6 +16,7 @@ use crate::json_problem::json_problem;
 use crate::model::error::ModelError;
 use crate::model::files::{ByteSource, ModelFiles};
 use crate::model::json::excerpt;
+use crate::sorting;
 
 pub(super) const NAMES: FileNames = FileNames {
     format: "safetensors",
@@ -68,7 +69,7 @@ fn read(file: &ByteSource, shard: usize) -> Result<Vec<(String, TensorInfo)>, Mo
         serde_json::from_slice(&header).map_err(|error| invalid(in_plain_words(&header, &error)))?;
 
     let mut tensors: Vec<_> = header.tensors.into_iter().collect();
-    tensors.sort_by_key(|(_, entry)| entry.data_offsets);
+    sorting::sort_by_key(&mut tensors, |(_, entry)| entry.data_offsets);
     let data_start = PREFIX + header_len;
     let data_len = after_prefix - header_len;
     let mut end = 0;

@@ -16,6 +16,7 @@ use super::tensor::TensorInfo;
 use crate::model::error::ModelError;
 use crate::model::files::{ByteSource, ModelFiles};
 use crate::model::student_files::{self, StudentFiles};
+use crate::sorting;
 
 const VERSION: u64 = 1;
 /// Bytes before the headers.
@@ -201,7 +202,7 @@ fn place(cursor: &Cursor, items: &mut [Item]) -> Result<(), ModelError> {
         offset = end;
     }
     let mut names: Vec<&str> = items.iter().map(|item| &*item.name).collect();
-    names.sort_unstable();
+    sorting::sort(&mut names);
     if let Some([name, _]) = names.array_windows().find(|[one, other]| one == other) {
         return Err(cursor.invalid(format!("it has two items {name:?}")));
     }

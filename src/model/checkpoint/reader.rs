@@ -6,6 +6,7 @@ use super::tensor::TensorInfo;
 use crate::model::error::ModelError;
 use crate::model::files::{ByteSource, ModelFiles, stays_inside};
 use crate::model::json::JsonObject;
+use crate::sorting;
 
 /// Looks for files of one format in a folder, and reads where their tensors are; `None` if there are no such files.
 pub(super) type Reader = fn(&ModelFiles) -> Result<Option<Found>, ModelError>;
@@ -47,7 +48,7 @@ impl FileNames {
     /// Opens one file of any name.
     pub fn open_file(&self, files: &ModelFiles, name: &str) -> Result<Found, ModelError> {
         let file = open(files, name)?;
-        let tensors = (self.read)(&file, 0)?.into_iter().collect();
+        let tensors = sorting::map_of((self.read)(&file, 0)?);
         Ok(Found { label: file.label().to_owned(), format: self.format, files: vec![file], tensors })
     }
 
@@ -59,7 +60,7 @@ impl FileNames {
         let invalid = |problem| ModelError::InvalidCheckpoint { file: label.clone(), problem };
 
         let mut names: Vec<&String> = weight_map.values().collect();
-        names.sort_unstable();
+        sorting::sort(&mut names);
         names.dedup();
         if let Some(shard) = names.iter().find(|name| stays_inside(name) && !files.has(name)) {
             let missing = names.iter().filter(|name| !files.has(name)).count();

@@ -3,6 +3,7 @@
 use super::{CHUNK, widen};
 use crate::model::error::ModelError;
 use crate::model::files::ByteSource;
+use crate::sorting;
 use safetensors::Dtype;
 
 /// Bytes are read with gaps between the wanted ones if at least one element of this many is wanted.
@@ -42,7 +43,7 @@ pub fn read_block(elements: &Elements<'_>, axes: &[Axis], values: &mut [f32]) ->
         return Ok(());
     }
     let mut axes: Vec<Axis> = axes.iter().copied().filter(|axis| axis.count > 1).collect();
-    axes.sort_by_key(|axis| std::cmp::Reverse(axis.file));
+    sorting::sort_by_key(&mut axes, |axis| std::cmp::Reverse(axis.file));
     let mut reader = BlockReader { elements, bytes: Vec::new(), widened: Vec::new(), values };
     reader.read(&mut axes, 0, 0)
 }

@@ -6,6 +6,7 @@ use super::{ForwardError, Tensor};
 use crate::cpu::MASKED;
 use crate::gpu::GpuError;
 use crate::graph::{KeptTap, Session, State, TapView, Tapped, UnknownTap};
+use crate::sorting;
 use crate::transformer::loaded::LoadedModel;
 
 /// Similar names in an error.
@@ -13,7 +14,7 @@ const NEAREST: usize = 3;
 
 /// The error of a name that matches no tap, with the most similar names.
 pub(super) fn unknown_tap(UnknownTap { name, mut offered }: UnknownTap) -> ForwardError {
-    offered.sort_by_cached_key(|other| strsim::damerau_levenshtein(&name, other));
+    sorting::sort_by_key(&mut offered, |other| strsim::damerau_levenshtein(&name, other));
     offered.truncate(NEAREST);
     ForwardError::Tap { name, nearest: offered }
 }

@@ -11,6 +11,7 @@ use super::global_states::check_attention;
 use super::{Cancel, Transformer, resolve};
 use crate::model::config::Architecture;
 use crate::model::generation_config::GenerationConfig;
+use crate::sorting;
 
 impl Transformer {
     /// Makes a request, like Hugging Face's labels: with an encoder, `target_ids` come after the start token of
@@ -129,7 +130,9 @@ impl Transformer {
     ) -> Result<Vec<Score>, ScoreError> {
         requests.iter().try_for_each(|request| self.check_score_request(request))?;
         let mut order: Vec<usize> = (0..requests.len()).collect();
-        order.sort_by_key(|&index| (requests[index].decoder_ids().len(), requests[index].input_ids.len()));
+        sorting::sort_by_key(&mut order, |&index| {
+            (requests[index].decoder_ids().len(), requests[index].input_ids.len())
+        });
         let mut scores = vec![Score::default(); requests.len()];
         let (mut waiting, mut done) = (order.as_slice(), 0);
         let mut attempts = super::attempts::Attempts::default();

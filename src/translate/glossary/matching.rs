@@ -1,5 +1,6 @@
 //! Terms in a sentence.
 
+use crate::sorting;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -28,7 +29,7 @@ impl Matcher {
             by_first.entry(first).or_default().push(pattern);
         }
         for patterns in by_first.values_mut() {
-            patterns.sort_by_key(|pattern| {
+            sorting::sort_by_key(patterns, |pattern| {
                 (std::cmp::Reverse(pattern.source.chars().count()), pattern.case == CaseRule::Any)
             });
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, future_to_promise};
+use wasm_bindgen_futures::JsFuture;
 use wordloom::model::config::Architecture;
 use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
@@ -22,6 +22,7 @@ use crate::languages::{Languages, default_languages};
 use crate::loading::{Runner, load, open_again, settle};
 use crate::options::{generation, object, take, translation_options};
 use crate::pass_over::PassOver;
+use crate::promise::{Work, promise};
 use crate::results::{
     Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
     to_js, translation,
@@ -222,7 +223,7 @@ impl Engine {
                 text.parse().map_err(|wrong| Failure::input(format!("{text:?} names no head: {wrong}")))
             })
             .collect();
-        future_to_promise(async move {
+        promise(async move {
             match inner.mute(heads?).await {
                 Ok(()) => Ok(JsValue::UNDEFINED),
                 Err(failure) => Err(failure.into_js()),
@@ -243,7 +244,7 @@ impl Engine {
     pub fn set_switches(&self, switches: &str) -> Promise {
         let inner = self.0.clone();
         let switches: Result<Switches, SwitchError> = switches.parse();
-        future_to_promise(async move {
+        promise(async move {
             match inner.set_switches(switches.map_err(Failure::from)?).await {
                 Ok(()) => Ok(JsValue::UNDEFINED),
                 Err(failure) => Err(failure.into_js()),
@@ -341,6 +342,9 @@ impl Engine {
     }
 }
 
+/// Starts a call's work on a model.
+type Start = Box<dyn Fn(Rc<Runner>, Cancel) -> Work<JsValue, Failure>>;
+
 impl Inner {
     fn runner(&self) -> Result<Rc<Runner>, Failure> {
         self.state.borrow().runner.clone().ok_or_else(destroyed)
@@ -352,32 +356,40 @@ impl Inner {
     where
         J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure> + 'static,
     {
-        let (inner, cancel) = (self.clone(), abort.cancel());
+        let job = Rc::new(job);
+        let start = move |runner, cancel| -> Work<JsValue, Failure> {
+            let job = Rc::clone(&job);
+            Box::pin(async move { job(runner, cancel).await })
+        };
+        let cancel = abort.cancel();
         self.state.borrow_mut().running.push(cancel.clone());
-        future_to_promise(async move {
-            let mut result = inner.attempt(&job, &cancel).await;
-            if let Err((Some(lost), failure)) = &result
-                && failure.is_loss()
-            {
-                result = match inner.reopen(lost).await {
-                    Ok(()) => inner.attempt(&job, &cancel).await,
-                    Err(failure) => Err((None, failure)),
-                };
-            }
-            let mut state = inner.state.borrow_mut();
-            if let Some(index) = state.running.iter().position(|running| running.is_same(&cancel)) {
-                state.running.swap_remove(index);
-            }
-            result.map_err(|(_, failure)| failure.into_js())
-        })
+        promise(self.clone().run(cancel, Box::new(start)))
     }
 
-    async fn attempt<J>(&self, job: &J, cancel: &Cancel) -> Result<JsValue, (Option<Rc<Runner>>, Failure)>
-    where
-        J: AsyncFn(Rc<Runner>, Cancel) -> Result<JsValue, Failure>,
-    {
+    async fn run(self: Rc<Self>, cancel: Cancel, start: Start) -> Result<JsValue, JsValue> {
+        let mut result = self.attempt(&start, &cancel).await;
+        if let Err((Some(lost), failure)) = &result
+            && failure.is_loss()
+        {
+            result = match self.reopen(lost).await {
+                Ok(()) => self.attempt(&start, &cancel).await,
+                Err(failure) => Err((None, failure)),
+            };
+        }
+        let mut state = self.state.borrow_mut();
+        if let Some(index) = state.running.iter().position(|running| running.is_same(&cancel)) {
+            state.running.swap_remove(index);
+        }
+        result.map_err(|(_, failure)| failure.into_js())
+    }
+
+    async fn attempt(
+        &self,
+        start: &Start,
+        cancel: &Cancel,
+    ) -> Result<JsValue, (Option<Rc<Runner>>, Failure)> {
         let runner = self.runner().map_err(|failure| (None, failure))?;
-        let result = job(runner.clone(), cancel.clone()).await;
+        let result = start(runner.clone(), cancel.clone()).await;
         match result {
             Err(_) if cancel.is_cancelled() => Err((None, Failure::aborted())),
             Err(failure) => Err((Some(runner), failure)),
@@ -492,7 +504,7 @@ impl Inner {
             state
                 .reopening
                 .get_or_insert_with(|| {
-                    future_to_promise(async move {
+                    promise(async move {
                         let result = inner.load_again().await;
                         let mut state = inner.state.borrow_mut();
                         state.reopening = None;

@@ -18,6 +18,7 @@ mod loading;
 mod options;
 mod pass_over;
 mod positions;
+mod promise;
 mod results;
 mod search;
 mod trace;

@@ -15,11 +15,11 @@ use std::rc::Rc;
 
 use js_sys::{Float32Array, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 use wordloom::heatmap::Painter;
 use wordloom::trace::KeptAttention;
 
 use crate::failure::Failure;
+use crate::promise::promise;
 use crate::results::{js_object, shape, to_js};
 
 pub use make::{Input, Pair, translation};
@@ -98,7 +98,7 @@ impl Trace {
         J: AsyncFnOnce(Rc<Weights>) -> Result<JsValue, Failure> + 'static,
     {
         let weights = self.0.clone();
-        future_to_promise(async move { job(weights).await.map_err(Failure::into_js) })
+        promise(async move { job(weights).await.map_err(Failure::into_js) })
     }
 }
 
