@@ -8,7 +8,7 @@ use wordloom::train::average::average_folders;
 use wordloom::train::checkpoint::{RECORD, WEIGHTS};
 use wordloom::train::write::write_files;
 
-use super::{CliError, notice};
+use super::{CliError, models, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -35,7 +35,9 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         let problem = "there is a model already; choose another folder";
         return Err(CliError::Input(format!("{}: {problem}", out.display())));
     }
-    let folders = arguments.checkpoints.iter().map(ModelFiles::directory).collect::<Result<Vec<_>, _>>()?;
+    let folders = arguments.checkpoints.iter().map(|model| models::on_disk(model));
+    let folders = folders.collect::<Result<Vec<_>, _>>()?;
+    let folders = folders.iter().map(ModelFiles::directory).collect::<Result<Vec<_>, _>>()?;
     let files = average_folders(&folders, arguments.weights)?;
     // the record is one checkpoint's, from whose moments nothing goes on here
     let files = files.iter().filter(|(name, _)| name != RECORD);

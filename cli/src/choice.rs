@@ -206,10 +206,11 @@ fn without_model(
         }
     };
     if from.fits(to) {
-        return Err(CliError::Usage(format!(
-            "the text is in {} already, the language of --to; if not, say --from",
-            from.name()
-        )));
+        let name = from.name();
+        return Err(CliError::Usage(match asked.from {
+            Some(From::Given(_)) => format!("--from and --to are both {name}: there is nothing to translate"),
+            _ => format!("the text is in {name} already, the language of --to; if not, say --from"),
+        }));
     }
     let route = choose(&installed, &from, to);
     let languages = [Some(from.clone()), Some(to.clone())];
@@ -272,14 +273,16 @@ fn no_model(installed: &[Choosable], from: &Language, to: &Language) -> CliError
 /// The language of a text. It is told on stderr; a mere guess is an error.
 fn detected(text: &str, candidates: Vec<Language>) -> Result<Language, CliError> {
     let Some(Detected { language, certainty, other }) = detect(text, &candidates) else {
-        return Err(CliError::Usage("the text does not tell its language; say it with --from".into()));
+        let problem =
+            if text.trim().is_empty() { "there is no text that tells" } else { "the text does not tell" };
+        return Err(CliError::Usage(format!("{problem} its language; say it with --from")));
     };
     let perhaps = other.as_ref().map(|other| format!(" or {}", other.name())).unwrap_or_default();
     match certainty {
         Certainty::Certain => notice(&format!("detected: {}", language.name())),
         Certainty::Likely => {
             let name = language.name();
-            notice(&format!("detected: {name}, but not for certain{perhaps}; --from {language} says so"));
+            notice(&format!("detected: probably {name}{perhaps}; --from {language} says so"));
         }
         Certainty::Guess => {
             let codes: Vec<String> =

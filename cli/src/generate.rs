@@ -33,7 +33,7 @@ An answer has sequences, sequences_scores and step_logprobs, best first, with
 start token or prompt and end token, without padding; null is -infinity.
 
 Example:
-  echo '{\"input_ids\": [42, 91, 212, 46, 0], \"num_beams\": 1}' | wordloom generate")]
+  echo '{\"input_ids\": [4673, 951, 258, 0], \"num_beams\": 1}' | wordloom generate")]
 pub struct Arguments {
     /// Read requests from FILE [default: standard input]
     #[arg(short, long, value_name = "FILE")]

@@ -31,11 +31,15 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let folder = models::folder(&arguments.model)?;
+    let folder = models::on_disk(&arguments.model)?;
     let model = Model::load(&folder)?;
     let out = &arguments.out;
-    fs::create_dir_all(out).map_err(|error| cannot_write(out, error))?;
     let path = out.join(WEIGHTS);
+    if path.exists() {
+        let problem = "there is a model already; choose another folder";
+        return Err(CliError::Input(format!("{}: {problem}", out.display())));
+    }
+    fs::create_dir_all(out).map_err(|error| cannot_write(out, error))?;
     let file = File::create_new(&path).map_err(|error| cannot_write(&path, error))?;
     let bytes = write(&model, file, &path).inspect_err(|_| _ = fs::remove_file(&path))?;
     copy_others(&folder, out)?;

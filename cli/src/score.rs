@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CODE", requires = "source")]
     target_lang: Option<String>,
     /// Tokens from window to window [default: half of all]
-    #[arg(long, value_name = "N", value_parser = count, requires = "target")]
+    #[arg(long, value_name = "N", value_parser = count, requires = "target", conflicts_with = "source")]
     stride: Option<usize>,
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -311,6 +311,10 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
         error => error.into(),
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
+    let translates = transformer.config().architecture() == Architecture::EncoderDecoder;
+    if translates && !["labels", "target_ids"].iter().any(|key| json.contains(key)) {
+        return Err(CliError::Input(format!("{place}: the key \"labels\" is missing: the ids to score")));
+    }
     let mut targets = Vec::new();
     for key in ["labels", "target_ids"] {
         if json.contains(key) {

@@ -114,7 +114,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
                 return end;
             }
         },
-        false => command.summarize(&[whole(&lines)?], &cancel, &mut output),
+        false => match whole(&lines)? {
+            document if is_blank(&document) => {
+                Err(CliError::Input(format!("{}: there is no text to summarize", lines.name())))
+            }
+            document => command.summarize(&[document], &cancel, &mut output),
+        },
     })
 }
 
@@ -178,17 +183,21 @@ impl Command<'_> {
     fn summarize(&self, documents: &[Line], cancel: &Cancel, output: &mut Output) -> Result<(), CliError> {
         // documents before one that is refused are done
         let (mut requests, mut left_out, mut end) = (Vec::new(), Vec::new(), Ok(()));
+        let mut read = 0;
         for document in documents {
-            match self.request(document) {
-                Ok((request, excess)) => {
-                    requests.push(request);
-                    left_out.push(excess);
-                }
-                Err(error) => {
-                    end = Err(error);
-                    break;
+            if !is_blank(document) {
+                match self.request(document) {
+                    Ok((request, excess)) => {
+                        requests.push(request);
+                        left_out.push(excess);
+                    }
+                    Err(error) => {
+                        end = Err(error);
+                        break;
+                    }
                 }
             }
+            read += 1;
         }
         let bytes = documents.iter().map(|document| document.bytes).sum();
         let most_lengths: Vec<usize> = requests.iter().map(|request| request.options.max_length).collect();
@@ -217,9 +226,16 @@ impl Command<'_> {
             let options = GenerateOptions::default().cancel(cancel).watch(&mut watch);
             pollster::block_on(self.translator.transformer().generate(&requests, options))
         })?;
-        for (((document, request), found), left_out) in
-            documents.iter().zip(&requests).zip(found).zip(left_out)
-        {
+        let mut found = requests.iter().zip(found).zip(left_out);
+        for document in &documents[..read] {
+            if is_blank(document) {
+                self.progress.suspend(|| match self.arguments.json {
+                    true => output.json(&Summary::default()),
+                    false => output.line(""),
+                })?;
+                continue;
+            }
+            let Some(((request, found), left_out)) = found.next() else { break };
             let sentence = self.translator.sentence(String::new(), request, found)?;
             let Some(best) = sentence.hypotheses.first() else { continue };
             if best.reached_max_length {
@@ -274,7 +290,12 @@ impl Command<'_> {
     }
 }
 
-#[derive(Serialize)]
+/// Whether there is nothing to summarize: a model would invent a text.
+fn is_blank(document: &Line) -> bool {
+    document.text.trim().is_empty()
+}
+
+#[derive(Serialize, Default)]
 struct Summary<'a> {
     text: &'a str,
     score: f32,

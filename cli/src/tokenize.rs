@@ -23,7 +23,7 @@ leaves special tokens out.
 Examples:
   echo '\"Good morning.\"' | wordloom tokenize
   echo 'Good morning.' | wordloom tokenize --plain
-  echo '[42, 91, 212, 46, 0]' | wordloom tokenize --decode")]
+  echo '[4673, 951, 258, 0]' | wordloom tokenize --decode")]
 pub struct Arguments {
     /// Read lines from FILE [default: standard input]
     #[arg(short, long, value_name = "FILE")]

@@ -357,7 +357,9 @@ impl Run<'_> {
         report.bad_rows = bad.len() as u64;
         let has_rows = !chunks.is_empty();
         if has_rows {
-            write(&self.folder.draft(index), format, chunks, &input.display().to_string())?;
+            // a table that had no names gets none
+            let header = self.job.header || !matches!(Format::of(input)?.0, Format::Csv | Format::Tsv);
+            write(&self.folder.draft(index), format, chunks, header, &input.display().to_string())?;
         }
         if !bad.is_empty() {
             self.write_bad(index, &bad)?;

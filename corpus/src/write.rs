@@ -17,8 +17,17 @@ use super::error::CorpusError;
 use super::format::Format;
 use super::rows::Rows;
 
-/// Writes rows, and syncs them to disk. `from` names their file, for errors.
-pub fn write(path: &Path, format: Format, rows: Vec<Rows>, from: &str) -> Result<(), CorpusError> {
+/// Writes rows, and syncs them to disk.
+///
+/// * `header`: whether the first line of a CSV or TSV file has the names of the columns
+/// * `from`: the rows' file, for errors
+pub fn write(
+    path: &Path,
+    format: Format,
+    rows: Vec<Rows>,
+    header: bool,
+    from: &str,
+) -> Result<(), CorpusError> {
     let failed = |source| CorpusError::io(format!("cannot write {}", path.display()), source);
     let file = File::create(path).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 18, file);
@@ -28,10 +37,10 @@ pub fn write(path: &Path, format: Format, rows: Vec<Rows>, from: &str) -> Result
         Format::Csv => {
             let mut csv = csv::Writer::from_writer(&mut writer);
             let refused = |error: csv::Error| failed(io::Error::other(error));
-            records(rows, from, |record| csv.write_record(record).map_err(refused))?;
+            records(rows, header, from, |record| csv.write_record(record).map_err(refused))?;
             csv.flush().map_err(failed)?;
         }
-        Format::Tsv => records(rows, from, |record| {
+        Format::Tsv => records(rows, header, from, |record| {
             let problem = "a value has a tab or a line break, which TSV cannot hold; write another format with --format";
             if record.iter().any(|value| value.contains(['\t', '\n', '\r'])) {
                 return Err(CorpusError::Convert { file: from.to_owned(), problem: problem.into() });
@@ -102,16 +111,17 @@ fn json_lines(
     Ok(())
 }
 
-/// Hands on the names and the rows of tables as texts. Null is the empty text.
+/// Hands on the names, if there is a `header`, and the rows of tables as texts. Null is the empty text.
 fn records(
     rows: Vec<Rows>,
+    header: bool,
     from: &str,
     mut write: impl FnMut(&[&str]) -> Result<(), CorpusError>,
 ) -> Result<(), CorpusError> {
     for (index, rows) in rows.into_iter().enumerate() {
         let Rows::Table(batch) = rows else { return Err(refused(from, JSON_STAYS)) };
         let schema = batch.schema();
-        if index == 0 {
+        if index == 0 && header {
             write(&schema.fields().iter().map(|field| &**field.name()).collect::<Vec<_>>())?;
         }
         let columns = texts(&batch, from)?;

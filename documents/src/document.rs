@@ -133,7 +133,11 @@ pub(crate) fn decoded(bytes: Vec<u8>) -> Result<(String, Encoding), DocumentErro
         _ => {
             let text = String::from_utf8(bytes)
                 .map_err(|error| DocumentError::NotText { byte: error.utf8_error().valid_up_to() + 1 })?;
-            return Ok((text, Encoding::Utf8));
+            // UTF-16 of a European language is UTF-8, too, with a NUL at each second byte
+            return match text.find('\0') {
+                Some(at) => Err(DocumentError::NotText { byte: at + 1 }),
+                None => Ok((text, Encoding::Utf8)),
+            };
         }
     };
     // a byte without its other half is at the end

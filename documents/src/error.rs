@@ -11,8 +11,10 @@ pub enum DocumentError {
         /// Name of the file.
         name: String,
     },
-    /// The file is not UTF-8 or UTF-16 text.
-    #[error("not UTF-8 or UTF-16 at byte {byte}; convert it, for example with iconv")]
+    /// The file is neither text in UTF-8 nor in UTF-16 with a byte-order mark.
+    #[error(
+        "not UTF-8, or UTF-16 with a byte-order mark, at byte {byte}; convert it, for example with iconv"
+    )]
     NotText {
         /// Place of the first wrong byte, from 1.
         byte: usize,

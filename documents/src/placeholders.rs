@@ -1,4 +1,4 @@
-//! Parts of a text that stay as they are: names in braces, formats of `printf`, addresses, emoji.
+//! Parts of a text that stay as they are: names in braces, formats of `printf`, code, addresses, emoji.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,6 +12,11 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?:https?|ftp)://[^\s<>"]+"#,
         r#"www\.[^\s<>"]+\.[^\s<>"]+"#,
         r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+        "``[^`\n]+``",
+        "`[^`\n]+`",
+        // tags and characters as a text about HTML writes them
+        r"&lt;/?[A-Za-z][^&<>\n]*&gt;",
+        r"&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[A-Za-z][a-z]{1,7}[0-9]{0,2});",
         r"[$#%]?\{\{[^{}]*\}\}",
         r"[$#%]?\{[^{}\s][^{}]*\}",
         r"%\([A-Za-z0-9_.-]+\)[a-zA-Z]",
@@ -110,9 +115,68 @@ pub fn find(word: &str, translation: &str, taken: &[Range<usize>]) -> Option<Ran
     free.min_by_key(rank)
 }
 
+/// What a model made of stand-ins beyond their places: the letters that it adds to one (`XAB`), a second one, and words of
+/// their kind that the text does not have (`XM`, `X`). They are no part of the translation.
+///
+/// * `places`: of stand-ins in the translation
+pub fn leftovers(
+    text: &str,
+    words: &[&str],
+    translation: &str,
+    places: &[Range<usize>],
+) -> Vec<Range<usize>> {
+    static CAPITALS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("X[A-Z]{0,3}").expect("a regular expression"));
+    static NUMERAL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("^(?:X[XLC]X{0,3}|X)(?:I[XV]|V?I{1,3}|V)$|^X[XLC]X{0,2}$").expect("a regular expression")
+    });
+    let is_whole = |range: &Range<usize>, text: &str| {
+        !text[..range.start].ends_with(char::is_alphanumeric)
+            && !text[range.end..].starts_with(char::is_alphanumeric)
+    };
+    let is_in_text =
+        |word: &str| text.match_indices(word).any(|(at, _)| is_whole(&(at..at + word.len()), text));
+    let mut found = Vec::new();
+    for place in places {
+        let rest = &translation[place.end..];
+        let capitals = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_uppercase()).len();
+        let next = places.iter().map(|other| other.start).filter(|&start| start >= place.end).min();
+        let end = (place.end + capitals).min(next.unwrap_or(usize::MAX));
+        // "XA-Datei" and "XAs" are words; "XAB" is none
+        if end > place.end && !translation[end..].starts_with(char::is_lowercase) {
+            found.push(place.end..end);
+        }
+    }
+    for capitals in CAPITALS.find_iter(translation) {
+        let (range, word) = (capitals.range(), capitals.as_str());
+        let is_free = places.iter().all(|place| range.end <= place.start || place.end <= range.start);
+        let is_ours = words.contains(&word) || !(is_in_text(word) || NUMERAL.is_match(word));
+        if is_free && is_whole(&range, translation) && is_ours {
+            // with the space before it
+            let before = usize::from(translation[..range.start].ends_with(' '));
+            found.push(range.start - before..range.end);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_stand_ins_is_found() {
+        let left = |translation: &str, places: &[Range<usize>]| -> Vec<String> {
+            let found = leftovers("Files XA and XB, size X2 of XL", &["XA", "XB"], translation, places);
+            found.into_iter().map(|range| translation[range].to_owned()).collect()
+        };
+        assert_eq!(left("XA und XB", &[0..2, 7..9]), [""; 0]);
+        assert_eq!(left("XAH und XBC.", &[0..2, 8..10]), ["H", "C"]);
+        assert_eq!(left("XAXB", &[0..2, 2..4]), [""; 0]);
+        assert_eq!(left("XAs, XB-Datei, XBar", &[0..2, 5..7]), [""; 0]);
+        assert_eq!(left("XA und XM, XB X X XA.", &[0..2, 11..13]), [" XM", " X", " X", " XA"]);
+        assert_eq!(left("XA XB XL XX XIV Xanten X2", &[0..2, 3..5]), [""; 0]);
+    }
 
     #[test]
     fn placeholders_are_found() {
@@ -128,7 +192,12 @@ mod tests {
                 &["%(count)s", "${price}", "%user.name%", "%{x}", "%@", "%5.2f"],
             ),
             ("From $5 to $10, $x_1$ and $\\alpha$", &["$x_1$", "$\\alpha$"]),
-            ("100% sure, 5%discount, { no }, 20 % so", &[]),
+            ("100% sure, 5%discount, { no }, 20 % so, one ` only, R&D; no", &[]),
+            ("Run `make install`, not ``a`` or `b\nc`", &["`make install`", "``a``"]),
+            (
+                "Bread &amp; milk, &#39;&#x20ac; and &lt;b class=a&gt;",
+                &["&amp;", "&#39;", "&#x20ac;", "&lt;b class=a&gt;"],
+            ),
         ] {
             let found: Vec<&str> = placeholders(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, want, "{text}");

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::escape::Escape;
 use super::links::Links;
-use super::placeholders::find;
+use super::placeholders::{find, leftovers};
 use super::places::{Spot, places};
 use super::unit::{Kind, Markup, Part, StandIn, Unit};
 
@@ -15,6 +15,9 @@ struct Placed<'a> {
     raw: &'a Markup,
     spaced: bool,
 }
+
+/// A place of the translation with its stand-in, or with what is left of one, which is not written.
+type Atom<'a> = (Range<usize>, Option<&'a StandIn>);
 
 impl Unit {
     /// Writes the translation with markup.
@@ -55,18 +58,23 @@ impl Unit {
         self.finish.apply(written)
     }
 
-    /// The places of stand-ins in the translation, in order, and those that it does not have.
-    fn stand_ins_of(&self, translation: &str) -> (Vec<(Range<usize>, &StandIn)>, Vec<&StandIn>) {
+    /// The places of stand-ins and of what is left of them in the translation, in order, and the stand-ins that it does not have.
+    fn stand_ins_of(&self, translation: &str) -> (Vec<Atom<'_>>, Vec<&StandIn>) {
         let (mut atoms, mut lost) = (Vec::new(), Vec::new());
         let mut taken: Vec<Range<usize>> = Vec::new();
         for stand_in in &self.stand_ins {
             match find(&stand_in.word, translation, &taken) {
                 Some(place) => {
                     taken.push(place.clone());
-                    atoms.push((place, stand_in));
+                    atoms.push((place, Some(stand_in)));
                 }
                 None => lost.push(stand_in),
             }
+        }
+        if !self.stand_ins.is_empty() {
+            let words: Vec<&str> = self.stand_ins.iter().map(|stand_in| &*stand_in.word).collect();
+            let left = leftovers(&self.text, &words, translation, &taken);
+            atoms.extend(left.into_iter().map(|place| (place, None)));
         }
         atoms.sort_by_key(|(place, _)| place.start);
         (atoms, lost)
@@ -126,7 +134,7 @@ fn empty(spots: &[Spot<'_>], places: &[(usize, usize)]) -> HashSet<usize> {
 struct Writing<'a> {
     unit: &'a Unit,
     translation: &'a str,
-    atoms: &'a [(Range<usize>, &'a StandIn)],
+    atoms: &'a [Atom<'a>],
     render: &'a dyn Fn(&Markup) -> String,
     written: String,
     /// Bytes of the translation that are written.
@@ -150,7 +158,9 @@ impl Writing<'_> {
             && place.end <= to
         {
             self.unit.escape.write(self.translation, self.done..place.start, &mut self.written);
-            self.written += &(self.render)(&stand_in.raw);
+            if let Some(stand_in) = stand_in {
+                self.written += &(self.render)(&stand_in.raw);
+            }
             self.done = place.end;
             self.atoms = rest;
         }

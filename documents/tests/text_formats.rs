@@ -69,6 +69,38 @@ fn msgfmt_accepts_the_result() {
 }
 
 #[test]
+fn a_po_header_names_the_charset_that_is_written() {
+    let of = |charset: &str| {
+        let header = format!("msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset={charset}\\n\"\n");
+        header + "\nmsgid \"Hello\"\nmsgstr \"\"\n"
+    };
+    let want = of("UTF-8").replace("\"Hello\"\nmsgstr \"\"", "\"Hello\"\nmsgstr \"Uryyb\"");
+    for charset in ["CHARSET", "ISO-8859-1", "UTF-8"] {
+        assert_eq!(turned(&of(charset), Format::Po), want, "{charset}");
+    }
+    assert_eq!(turned(&of("utf8"), Format::Po), want.replace("UTF-8", "utf8"));
+    // a message about charsets is no header
+    let message = "msgid \"a\"\nmsgstr \"charset=latin1 \"\n";
+    assert_eq!(turned(message, Format::Po), message);
+}
+
+#[test]
+fn code_and_entities_stay_in_every_format() {
+    let json = "{\"a\": \"Run `make all` &amp; wait\", \"b\": \"a &lt;b&gt; tag\"}";
+    let want = "{\"a\": \"Eha `make all` &amp; jnvg\", \"b\": \"n &lt;b&gt; gnt\"}";
+    assert_eq!(turned(json, Format::Json), want);
+}
+
+#[test]
+fn text_with_a_nul_is_refused() {
+    let half: Vec<u8> = "<p>Hello</p>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for format in [Format::Html, Format::Strings, Format::Srt] {
+        let refused = Document::read(half.clone(), format, &Options::default());
+        assert!(matches!(refused, Err(DocumentError::NotText { byte: 2 })));
+    }
+}
+
+#[test]
 fn json_keeps_keys_and_placeholders() {
     let json = "{\n  \"title\": \"Hello {{name}}\",\n  \"list\": [\"one\", 2, null, \"12:30\"],\n  \"deep\": {\"a b\": \"<0>Click</0> \\\"here\\\"\\n\\u00fcber\"}\n}\n";
     let want = json

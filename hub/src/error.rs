@@ -312,7 +312,7 @@ fn built_in(names: &[String]) -> String {
 /// The models in the cache, in words.
 fn here(cached: &[String]) -> String {
     match cached {
-        [] => "no models are here".into(),
+        [] => "no models of the hub are here".into(),
         names => format!("these models are here: {}", list(names)),
     }
 }

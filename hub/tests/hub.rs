@@ -222,7 +222,7 @@ fn revisions_share_blobs_and_removing_one_keeps_the_others() {
     assert!(hub.remove(&name(&format!("{NAME}@v2"))).expect("freed bytes") > 300_000);
     assert_eq!(files_in(&hub.settings().cache), [".locks"]);
     let again = hub.remove(&name(NAME)).expect_err("nothing is left").to_string();
-    assert_eq!(again, format!("{NAME} is not in the cache; no models are here"));
+    assert_eq!(again, format!("{NAME} is not in the cache; no models of the hub are here"));
 }
 
 #[test]

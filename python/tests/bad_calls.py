@@ -89,6 +89,7 @@ def calls(t, ct2):
         (GenerateError, lambda: t.translate("Hello!", n_best=0)),
         *((GenerateError, lambda bad=bad: t.translate("Hello!", max_length=bad)) for bad in (0, 10**9)),
         *((ValueError, lambda bad=bad: t.translate("Hello!", length_penalty=bad)) for bad in (NAN, float("inf"), "1")),
+        (ValueError, lambda: t.translate("Hello!", bad_words_ids=[[NAN]])),
         (ValueError, lambda: t.translate("Hello!", beams=2, num_beams=3)),
         (ValueError, lambda: t.translate("Hello!", no_such_option=1)),
         (ValueError, lambda: t.translate("Hello!", early_stopping="sometimes")),

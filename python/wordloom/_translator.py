@@ -70,8 +70,12 @@ def _json(options: dict[str, Any]) -> str:
     try:
         return json.dumps(options, default=plain, allow_nan=False)
     except ValueError:
-        bad = next(name for name, value in options.items() if isinstance(value, float) and not abs(value) < 1e999)
-        raise ValueError(f"{bad} is {options[bad]}; pass a finite number") from None
+        for name, value in options.items():
+            try:
+                json.dumps(value, default=plain, allow_nan=False)
+            except ValueError:
+                raise ValueError(f"{name} is {value!r}; pass finite numbers, in lists that do not hold themselves") from None
+        raise
 
 
 def _text(value: Any, name: str) -> str | None:

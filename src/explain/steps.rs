@@ -175,11 +175,16 @@ impl Seen<'_> {
         let stack = self.model.stack(self.places.head.kind);
         let (d, d_k) = (self.d_model(), stack.d_k);
         let keys = self.head("k", "keys", true);
-        let n = keys.as_ref().map_or(0, |keys| keys.shape[0]);
+        let (products, scaled) = (self.head("q·k", "products", false), self.head("scores", "scores", false));
+        let masked = self.head("masked", "masked_scores", false);
+        let weights = self.head("weights", "weights", false);
+        let of_keys = keys.as_ref().map(|keys| keys.shape[0]);
+        // a trace may have some of the numbers only
+        let rows = [&products, &scaled, &masked, &weights].into_iter().flatten();
+        let n = of_keys.or(rows.map(|row| row.values.len()).next()).unwrap_or(0);
         let from = if self.places.head.kind == AttentionKind::Cross { "memory" } else { "x" };
         let biased = self.model.relative_positions && self.places.head.kind != AttentionKind::Cross;
         let bias = if biased { " + bias by distance" } else { "" };
-        let (products, scaled) = (self.head("q·k", "products", false), self.head("scores", "scores", false));
         let trained = self.model.score_factor(self.places.head.kind, self.places.head.layer);
         let factor = products.as_ref().zip(scaled.as_ref()).map_or(trained, factor_between);
         let is_trained = (factor - trained).abs() <= 1e-4 * trained.abs();
@@ -205,16 +210,8 @@ impl Seen<'_> {
             ),
             self.step(StepKind::Products, format!("q [{d_k}] · kᵀ [{d_k}, {n}] → [{n}]"), vec![products]),
             scaling,
-            self.step(
-                StepKind::Mask,
-                format!("scores [{n}]{bias} + mask [{n}] → [{n}]"),
-                vec![self.head("masked", "masked_scores", false)],
-            ),
-            self.step(
-                StepKind::Softmax,
-                format!("exp(sᵢ) / Σ exp(sⱼ) → weights [{n}]"),
-                vec![self.head("weights", "weights", false)],
-            ),
+            self.step(StepKind::Mask, format!("scores [{n}]{bias} + mask [{n}] → [{n}]"), vec![masked]),
+            self.step(StepKind::Softmax, format!("exp(sᵢ) / Σ exp(sⱼ) → weights [{n}]"), vec![weights]),
         ]
     }
 

@@ -138,6 +138,44 @@ test('layers take another kind of attention, and their own back', async ({ api }
   ]);
 });
 
+test('maps of layers with windows are matrices, and a layer beyond all others is refused', async ({ api }) => {
+  const { maps, wrong } = await api.evaluate(async () => {
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    await translator.swapAttention('encoder.2=window:2');
+    const text = 'The animal did not cross the street because it was too tired.';
+    const maps = [];
+    const encoder = { kind: 'encoder' } as const;
+    for (const attention of [encoder, { ...encoder, layer: 2, head: 0 }, { ...encoder, layer: 0, head: 0 }]) {
+      const { attention: map } = await translator.translate(text, { attention });
+      const [queries, keys] = map!.shape;
+      const rows = Array.from({ length: queries }, (_, row) => map!.weights.slice(row * keys, (row + 1) * keys));
+      const sums = rows.map((row) => row.reduce((sum, weight) => sum + weight, 0));
+      maps.push({ shape: [queries, keys], tokens: map!.keys.length, sums, seen: rows.map((row) => row.filter((weight) => weight > 0).length) });
+    }
+    const { sourceTokens, hypotheses } = (await translator.translate(text)).sentences[0]!;
+    const targetTokens = hypotheses[0]!.tokens;
+    const kinds = async (call: Promise<unknown>) => call.catch((error) => `${error.kind}: ${error.message}`);
+    const wrong = [
+      await kinds(translator.attention({ sourceTokens, targetTokens, layer: 2 ** 32 + 1 })),
+      await kinds(translator.translate(text, { signal: {} as AbortSignal })),
+      await kinds(wordloom.Translator.create({ device: 'cpu', onProgress: 5 as never })),
+    ];
+    translator.destroy();
+    return { maps, wrong };
+  });
+  for (const { shape, tokens, sums } of maps) {
+    expect(shape).toEqual([tokens, tokens]);
+    for (const sum of sums) expect(sum).toBeCloseTo(1, 4);
+  }
+  expect(Math.max(...maps[1]!.seen)).toBe(5);
+  expect(Math.max(...maps[2]!.seen)).toBe(maps[2]!.tokens);
+  expect(wrong).toEqual([
+    expect.stringMatching(/^input: there is no layer \d+; there are 3/),
+    'input: signal is no AbortSignal.',
+    'input: onProgress is no function.',
+  ]);
+});
+
 test('parts of the model are switched off, and on again', async ({ api }) => {
   const { texts, scores, switches, wrong } = await api.evaluate(async () => {
     const translator = await wordloom.Translator.create({ device: 'cpu' });
@@ -237,6 +275,8 @@ test('a trace has every map, as numbers and as pixels, and its file opens again'
     const [queries, keys] = (await trace.map({ kind: 'cross' })).shape;
     const view = { width: 8 * keys, height: 3 * queries, cell: [1, 1], colours: 'greys' } as const;
     const { rgba } = await trace.paint({ kind: 'cross', layer: 'all', head: 'all' }, { ...view, cell: [1, 1] });
+    const plain = { origin: undefined, gap: undefined, scale: undefined, colours: undefined, background: undefined };
+    await trace.paint({ kind: 'cross' }, { width: 9, height: 9, cell: [1, 1], ...plain });
     const { weights } = await trace.map({ kind: 'cross', layer: 0, head: 0 });
     const largest = weights.indexOf(Math.max(...weights));
     const darkest = rgba[4 * (Math.floor(largest / keys) * 8 * keys + (largest % keys))];

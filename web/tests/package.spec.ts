@@ -140,6 +140,11 @@ test('a page whose policy forbids wasm says what to change', async ({ page, tarb
 test('Node', async ({ tarball }) => {
   const project = await Project.create([tarball], { 'main.js': FIVE_LINES });
   expect(await project.node('main.js')).toBe('Wo ist der Bahnhof?\n');
+  // a program without a file
+  const line = "import('wordloom').then(async (w) => { const t = await w.Translator.create(); console.log((await t.translate('Thanks.')).text + ' ' + (w.DOCUMENT_ENDINGS.length > 9)); t.destroy(); })";
+  expect(await project.node('--input-type=module', '-e', line)).toBe('Danke. true\n');
+  const relative = "import('wordloom').then((w) => w.readModelList()).catch((error) => console.log(error.kind))";
+  expect(await project.node('-e', relative)).toBe('input\n');
   await project.remove();
 });
 

@@ -37,6 +37,9 @@ export class Client {
     partial?: (partial: never) => void,
   ): Promise<Calls[M]['output']> {
     if (this.#over) return Promise.reject(again(this.#over));
+    if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+      return Promise.reject(new WordloomError('input', 'signal is no AbortSignal.'));
+    }
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {

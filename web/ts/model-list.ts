@@ -38,7 +38,12 @@ const FILE = /^\w[\w.-]{0,199}$/;
 
 /** Fetches and checks a list. `url` is relative to the page. */
 export async function readModelList(url: string | URL = 'models.json', options: { signal?: AbortSignal } = {}): Promise<ModelList> {
-  const address = new URL(url, globalThis.location?.href);
+  let address: URL;
+  try {
+    address = new URL(url, globalThis.location?.href);
+  } catch (error) {
+    throw new WordloomError('input', `${String(url)} is no address of a list; it must be absolute outside of a page.`, { cause: error });
+  }
   const { signal } = options;
   let bytes: Uint8Array;
   try {

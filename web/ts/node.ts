@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { type Availability, type LanguagePair, translates } from './availability.js';
 import { bundledModel } from './bundled-model.js';
 import { WordloomError } from './errors.js';
+import { describeHubModel as describe, type HubModel } from './hub-model.js';
 import { hubName } from './hub-name.js';
 import { inThread } from './in-thread.js';
 import type { Channel } from './protocol.js';
@@ -17,11 +18,23 @@ import type { CallOptions, CreateOptions } from './types.js';
 export * from './types.js';
 export { Trace } from './trace.js';
 export { WordloomError, type ErrorKind } from './errors.js';
-export { describeHubModel, type HubModel } from './hub-model.js';
+export { DOCUMENT_ENDINGS } from './document-endings.js';
+export type { HubModel } from './hub-model.js';
 export { type HubName, hubName } from './hub-name.js';
 export { type ListedModel, type ModelList, readModelList } from './model-list.js';
 export { removeStoredModel, type StoredModel, storedModels } from './stored-models.js';
 export type { Availability, LanguagePair } from './availability.js';
+
+/** Asks the hub about a model, `owner/name` or `owner/name@revision`. It downloads no file. */
+export function describeHubModel(model: string, options: Parameters<typeof describe>[1] = {}): Promise<HubModel> {
+  return describe(model, { ...options, ...ofEnvironment(options) });
+}
+
+/** The hub's address and token, from the environment where they are not given. */
+function ofEnvironment({ endpoint, token }: Pick<CreateOptions, 'endpoint' | 'token'>) {
+  const { HF_ENDPOINT, HF_TOKEN } = process.env;
+  return { endpoint: endpoint ?? (HF_ENDPOINT || undefined), token: token ?? (HF_TOKEN || undefined) };
+}
 
 export class Translator extends TranslatorBase {
   /**
@@ -32,9 +45,7 @@ export class Translator extends TranslatorBase {
     const here = pathToFileURL(`${process.cwd()}/`).href;
     const { model } = options;
     const isPath = typeof model === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(model) && (!hubName(model) || existsSync(model));
-    const { HF_ENDPOINT, HF_TOKEN } = process.env;
-    const { endpoint = HF_ENDPOINT || undefined, token = HF_TOKEN || undefined } = options;
-    const local = { ...options, endpoint, token, ...(isPath ? { model: pathToFileURL(model) } : {}) };
+    const local = { ...options, ...ofEnvironment(options), ...(isPath ? { model: pathToFileURL(model) } : {}) };
     const wire = toWire(local, bundledModel(), here);
     if (wire.device === 'gpu') {
       throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
@@ -61,7 +72,9 @@ export async function openTrace(
 
 /** A channel to a thread. A process without `destroy()` still ends when no call is pending. */
 function threadChannel(): Channel {
-  const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom' });
+  // a worker has a file, so it takes no option of a program that has none
+  const execArgv = process.execArgv.filter((option) => !/^(--input-type\b|-[ep]$|--eval$|--print$)/.test(option));
+  const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom', execArgv });
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, crash) {

@@ -121,15 +121,11 @@ export class Traces {
 }
 
 function completeView(view: MapView): Required<MapView> {
-  return {
-    origin: [0, 0],
-    gap: 0,
-    scale: 'linear',
-    colours: 'viridis',
-    background: [0, 0, 0, 0],
-    ...view,
-    rows: Math.min(view.rows ?? 0xffff_ffff, 0xffff_ffff),
-  };
+  if (typeof view !== 'object' || view === null) {
+    throw new WordloomError('input', 'view is missing: the size of the picture and of its cells.');
+  }
+  const { origin = [0, 0], gap = 0, scale = 'linear', colours = 'viridis', background = [0, 0, 0, 0], rows, ...size } = view;
+  return { ...size, origin, gap, scale, colours, background, rows: Math.min(rows ?? 0xffff_ffff, 0xffff_ffff) };
 }
 
 function kindOf(sentence: TracedSentence | undefined, kind: AttentionKind) {

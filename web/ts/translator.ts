@@ -200,6 +200,7 @@ export async function connect(
   { onProgress, signal }: Pick<CreateOptions, 'onProgress' | 'signal'>,
 ): Promise<{ client: Client; info: EngineInfo }> {
   if (signal?.aborted) throw aborted();
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw new WordloomError('input', 'onProgress is no function.');
   const client = new Client(open(), onProgress);
   try {
     return { client, info: await client.call('create', wire, signal) };

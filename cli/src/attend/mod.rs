@@ -59,7 +59,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "attention", "switch"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "attention", "switch", "model"])]
     trace: Option<PathBuf>,
     /// Keep or list a tap, such as encoder.*.self.scores
     #[arg(long, value_name = "NAME")]
@@ -103,6 +103,13 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.grid && !matches!(format, Some(Format::Svg | Format::Png)) {
         return Err(CliError::Usage(
             "--grid draws pictures: give an --output that ends with .svg or .png".into(),
+        ));
+    }
+    if !arguments.tap.is_empty() && matches!(format, Some(Format::Svg | Format::Png)) {
+        return Err(CliError::Usage(
+            "--tap keeps numbers, which a picture does not have: give an --output that ends with .json, .safetensors or \
+             .html"
+                .into(),
         ));
     }
     let trace = match &arguments.trace {

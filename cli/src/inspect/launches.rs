@@ -49,10 +49,13 @@ impl Arguments {
         let options = LaunchOptions {
             class,
             precision: choice.resolve(model.stored_precision(), !class.is_software()),
-            sentences: self.batch.max(1),
+            sentences: self.batch,
             beams: self.beams,
             tokens: TOKENS.min(model.config().positions.count()),
         };
+        if self.batch == 0 {
+            return Err(CliError::Usage("--batch is 0; it has to be at least 1".into()));
+        }
         let lists = launches(model, &options).map_err(|error| CliError::Input(error.to_string()))?;
         for list in lists {
             list.to_string().lines().try_for_each(|line| output.line(line))?;

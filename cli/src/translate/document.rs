@@ -1,7 +1,7 @@
 //! A document in, the same document in another language out.
 
 use std::fs::{self, File};
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
@@ -30,7 +30,8 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
         }
         (Some(_), None) => return Err(CliError::Usage("--format needs a file as --input".into())),
         // text is translated while it is read, however long it is
-        (None, Some(name)) => Format::of_name(&name).filter(|format| *format != Format::Text),
+        (None, Some(name)) => Format::of_name(&name)
+            .filter(|format| *format != Format::Text || arguments.input.as_deref().is_some_and(is_utf16)),
         (None, None) => None,
     };
     if !arguments.columns.is_empty() && format != Some(Format::Table) {
@@ -49,6 +50,13 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
         )));
     }
     Ok(format)
+}
+
+/// Whether a file begins with a byte-order mark of UTF-16. A pipe could not be read again.
+fn is_utf16(path: &Path) -> bool {
+    let mut mark = [0; 2];
+    let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut mark));
+    path.is_file() && read().is_ok() && matches!(mark, [0xff, 0xfe] | [0xfe, 0xff])
 }
 
 pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {

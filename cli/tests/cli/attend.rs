@@ -243,6 +243,8 @@ fn attend_says_what_is_wrong() {
     attend(&["hello", "--mute", "cross.9.9"]).fails(2, &["cross.9.9", "layers 0 to "]);
     attend(&["hello", "--mute", "cross"]).fails(2, &["--mute", "KIND.LAYER.HEAD"]);
     attend(&["hello", "--grid"]).fails(2, &["--grid", ".svg"]);
+    attend(&["hello", "--tap", "logits", "-o", "map.png"]).fails(2, &["--tap", ".safetensors"]);
+    run(&["attend", "--trace", "a.json", "--model", "built-in"], "").fails(2, &["--trace", "--model"]);
     attend(&[" "]).fails(1, &["nothing to look at"]);
     run(&["attend", "--trace", "nowhere.json"], "").fails(1, &["cannot read nowhere.json"]);
     let gpt2 = model("gpt2");

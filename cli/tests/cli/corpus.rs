@@ -143,6 +143,18 @@ fn ctrl_c_leaves_what_is_committed() {
 }
 
 #[test]
+fn a_table_without_names_gets_none() {
+    let folder = scratch("corpus_no_header");
+    let (input, output) = (folder.join("in.csv"), folder.join("out"));
+    fs::write(&input, "1,Good morning.\n2,Good night.\n").unwrap();
+    let options =
+        ["corpus", text(&input), "-o", text(&output), "--no-header", "--column", "2", "--devices", "cpu"];
+    run(&options, "").succeeds();
+    let part = fs::read_to_string(&parts(&output)[0]).unwrap();
+    assert_eq!(part, "1,Good morning.,Guten Morgen.\n2,Good night.,Gute Nacht!\n");
+}
+
+#[test]
 fn what_is_wrong_is_said_in_one_line() {
     let corpus = Corpus::new("corpus_wrong", 3);
     let fails = |options: &[&str], code: i32, parts: &[&str]| {

@@ -190,7 +190,8 @@ fn the_language_of_the_text_is_detected() {
     let french = cache.translate(&["--to", "ko", "Où se trouve la gare la plus proche ?"], "");
     french.succeeds();
     assert_eq!(told(&french, "model: "), "model: tests/opus-mt-fr-ko (fr → ko)");
-    let cases: [(&str, i32, &[&str]); 4] = [
+    let cases: [(&str, i32, &[&str]); 5] = [
+        ("", 2, &["there is no text that tells its language", "--from"]),
         ("Taxi", 2, &["too short to tell its language", "--from"]),
         ("12:30", 2, &["does not tell its language", "--from"]),
         ("Das ist ein schöner Tag, nicht wahr?", 2, &["is in German already"]),
@@ -199,6 +200,12 @@ fn the_language_of_the_text_is_detected() {
     for (text, code, parts) in cases {
         assert_eq!(cache.run(&["translate", "--to", "de", text], "").fails(code, parts), "");
     }
+}
+
+#[test]
+fn one_language_twice_is_an_error() {
+    let same = Cache::new("languages_same", &[]).run(&["translate", "--from", "en", "--to", "en", "Hi"], "");
+    same.fails(2, &["--from and --to are both English"]);
 }
 
 #[test]

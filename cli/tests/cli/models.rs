@@ -161,7 +161,9 @@ fn models_are_listed_verified_and_removed() {
         removed.stdout()
     );
     assert_eq!(fetched(&place), [Value::Null; 0]);
-    place.run(&["models", "remove", NAME]).fails(1, &["is not in the cache", "no models are here"]);
+    place
+        .run(&["models", "remove", NAME])
+        .fails(1, &["is not in the cache", "no models of the hub are here"]);
     place.run(&["models", "get", "./here"]).fails(2, &["\"./here\" is no model's name"]);
 }
 
@@ -202,7 +204,7 @@ fn failures_are_one_line_with_the_way_out() {
     }
     place
         .run_offline(&translate("facebook/bart-base"))
-        .fails(1, &["offline: facebook/bart-base", "no models are here"]);
+        .fails(1, &["offline: facebook/bart-base", "no models of the hub are here"]);
     place.server.set_options(NAME, Options { gated: Some("hf_good".into()), ..Options::default() });
     place.run(&translate(NAME)).fails(1, &["accept conditions", "HF_TOKEN"]);
     let mut allowed = place.command(&translate(NAME));

@@ -40,7 +40,10 @@ fn what_cannot_be_quantized_is_said_in_one_line() {
     run(&["quantize", "/no/such/model", "--out", text(&small)], "").fails(1, &["/no/such/model"]);
     let arguments = ["quantize", &model("gpt2"), "--out", text(&small)];
     assert_eq!(run(&arguments, "").output.status.code(), Some(0));
-    run(&arguments, "").fails(1, &["cannot write", "small/model.safetensors", "exists"]);
+    run(&arguments, "").fails(1, &["small: there is a model already; choose another folder"]);
+    let built_in = ["part of the program", "needs a folder"];
+    run(&["quantize", "built-in:en-de", "--out", text(&again)], "").fails(2, &built_in);
+    run(&["average", &model("gpt2"), "built-in", "--out", text(&again)], "").fails(2, &built_in);
     run(&["quantize", text(&small), "--out", text(&again)], "").fails(1, &["small", "in 8 bits already"]);
     assert!(!again.join("model.safetensors").exists(), "nothing half done is left");
     run(&["quantize", &model("gpt2")], "").fails(2, &["--out"]);

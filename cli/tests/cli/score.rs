@@ -74,9 +74,10 @@ fn translations_are_more_probable_than_other_text() {
 #[test]
 fn score_says_what_is_wrong() {
     let bart = ["score", "--model", &model("bart"), "--device", "cpu"];
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("[1]", &["standard input, line 1", "object"]),
         ("{\"labels\": [1]}", &["line 1", "input_ids"]),
+        ("{\"input_ids\": [5]}", &["line 1", "the key \"labels\" is missing"]),
         ("{\"input_ids\": [5], \"labels\": [-100]}", &["line 1", "target_ids is empty"]),
         ("{\"input_ids\": [5], \"labels\": [-100, 3]}", &["line 1", "labels has -100"]),
         ("{\"input_ids\": [5], \"labels\": [3], \"beams\": 1}", &["line 1", "\"beams\" is not known"]),
@@ -96,4 +97,6 @@ fn score_says_what_is_wrong() {
     run(&[&marian[..], &["--target", one]].concat(), "").fails(2, &["--source"]);
     run(&[&marian[..], &["--source", one]].concat(), "").fails(2, &["--target"]);
     run(&[&marian[..], &["--target", one, "--stride", "0"]].concat(), "").fails(2, &["--stride"]);
+    let windows = ["--source", one, "--target", one, "--stride", "3"];
+    run(&[&marian[..], &windows].concat(), "").fails(2, &["--stride", "--source"]);
 }

@@ -66,14 +66,32 @@ fn a_study_has_claims_numbers_and_figures_and_goes_on() {
     assert!(other.stderr().contains("--sentences was 20, and is 30"), "{}", other.stderr());
 }
 
+/// A small model with random weights, whose files name the languages of the gold sets.
+fn english_to_german(folder: &Path) -> PathBuf {
+    let copy = folder.join("marian_tied");
+    fs::create_dir_all(&copy).unwrap();
+    for entry in fs::read_dir(data("models/marian_tied")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_file() {
+            fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+        }
+    }
+    let path = copy.join("tokenizer_config.json");
+    let config = fs::read_to_string(&path).unwrap().replace("\"ko\"", "\"de\"");
+    fs::write(path, config).unwrap();
+    copy
+}
+
 /// Made by `tests/data/make_study_numbers.py` with hooks of torch, SciPy and scikit-learn.
 #[test]
 fn numbers_of_every_study_are_those_of_torch() {
     let folder = scratch("study-numbers");
-    let (pairs, output, model) = (pairs(&folder, 20), folder.join("all"), model("marian_tied"));
+    let (pairs, output, model) = (pairs(&folder, 20), folder.join("all"), english_to_german(&folder));
     let options = ["--sentences", "20", "--device", "cpu", "--output", text(&output)];
-    let all =
-        run(&[&["study", "all", "--model", &model, "--pairs", text(&pairs)][..], &options].concat(), "");
+    let all = run(
+        &[&["study", "all", "--model", text(&model), "--pairs", text(&pairs)][..], &options].concat(),
+        "",
+    );
     assert_eq!(all.output.status.code(), Some(0), "{}", all.stderr());
     let expected = fs::read_to_string(data("study_numbers.json")).unwrap();
     let expected: Vec<Value> = serde_json::from_str(&expected).unwrap();
@@ -119,6 +137,9 @@ fn what_cannot_be_studied_is_said() {
         ["\"bert\" model does not translate", "pruning", "it can do scale, symmetry, projections, spectrum"]
     {
         assert!(encoder.stderr().contains(part), "{part}: {}", encoder.stderr());
+    }
+    for (name, language) in [("roles", "built-in:de-en"), ("explanation", "built-in:fr-en")] {
+        study(name, &folder, &["--model", language]).fails(1, &[language, name, "models from English"]);
     }
     let pairs = folder.join("pairs.tsv");
     let long: String = fs::read_to_string(&pairs)

@@ -124,6 +124,17 @@ fn each_line_can_be_a_document() {
     // documents before one that is too long are written
     let found = summarize(&folder, &["--lines"], &input);
     assert_eq!(found.fails(1, &["standard input, line 2", "--truncate"]).lines().count(), 1);
+    // a model would invent a text for an empty line
+    let short = documents[0]["text"].as_str().unwrap();
+    let found = summarize(&folder, &["--lines"], &format!("\n{short}\n  \n"));
+    let lines: Vec<&str> = found.succeeds().lines().collect();
+    assert!(
+        lines.len() == 3 && lines[0].is_empty() && !lines[1].is_empty() && lines[2].is_empty(),
+        "{lines:?}"
+    );
+    let found = summarize(&folder, &["--lines", "--json"], "\n");
+    assert_eq!(parsed(found.succeeds())["tokens"], serde_json::json!([]));
+    summarize(&folder, &[], " \n\n").fails(1, &["standard input", "no text to summarize"]);
 }
 
 #[test]

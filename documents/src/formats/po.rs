@@ -1,4 +1,7 @@
-//! gettext's PO files: messages without a translation get one. Comments, headers and translations that are there stay.
+//! gettext's PO files: messages without a translation get one. Comments, headers and translations that are there stay, but for the
+//! header's charset: what is written is UTF-8.
+
+use std::ops::Range;
 
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
@@ -13,7 +16,7 @@ struct Field {
     /// Escaped text of all its strings.
     raw: String,
     /// Place of its strings, from the first quote to the last.
-    strings: std::ops::Range<usize>,
+    strings: Range<usize>,
 }
 
 /// Cuts a file.
@@ -37,11 +40,29 @@ pub fn read(po: &str, units: &mut Units) -> Result<Markup, DocumentError> {
                     .for_each(|part| append(&mut parts, part));
                 done = field.strings.end - 1;
             }
+            // the header is the translation of an empty message
+            "msgstr" if messages[0].is_empty() => {
+                if let Some(charset) = other_charset(po, field.strings) {
+                    push(&mut parts, &po[done..charset.start]);
+                    push(&mut parts, "UTF-8");
+                    done = charset.end;
+                }
+            }
             _ => {}
         }
     }
     push(&mut parts, &po[done..]);
     Ok(parts)
+}
+
+/// The place of a header's charset that is not UTF-8: of another one, or `CHARSET` in a template.
+fn other_charset(po: &str, header: Range<usize>) -> Option<Range<usize>> {
+    const KEY: &str = "charset=";
+    let start = header.start + po[header.clone()].find(KEY)? + KEY.len();
+    let value = &po[start..header.end];
+    let length = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.:".contains(c)))?;
+    let is_unicode = value[..length].to_ascii_lowercase().starts_with("utf");
+    (length > 0 && !is_unicode).then_some(start..start + length)
 }
 
 fn fields(po: &str) -> Result<Vec<Field>, DocumentError> {

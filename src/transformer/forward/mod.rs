@@ -45,6 +45,19 @@ impl Transformer {
         self.lasting(async |model| run::run(model, input, selection)?.read(model, input).await).await
     }
 
+    /// Runs a pass for the attention of the selected layers, which stays on the device until it is read. Layers with windows have
+    /// bands ([`LayerAttention`](crate::model::LayerAttention)).
+    ///
+    /// # Errors
+    /// As [`forward_selected`](Self::forward_selected).
+    pub fn forward_attention(
+        &self,
+        input: &ForwardInput,
+        selection: ForwardSelection,
+    ) -> Result<KeptAttention, ForwardError> {
+        self.keep_attention(input, Share { selection, left_out: Vec::new() })
+    }
+
     /// Runs a pass for its attention, which stays on the device, to be painted there.
     pub(crate) fn keep_attention(
         &self,

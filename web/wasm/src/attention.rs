@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
-use wordloom::model::AttentionKind;
 use wordloom::model::config::Architecture;
-use wordloom::transformer::{ForwardInput, ForwardOutput, ForwardSelection, Tensor, Transformer};
+use wordloom::model::{AttentionKind, LayerAttention};
+use wordloom::transformer::{ForwardInput, ForwardSelection, Transformer};
 
 use crate::failure::Failure;
 use crate::options::{object, take};
@@ -31,7 +31,8 @@ impl Which {
             Value::Null => Ok(Self::Mean),
             Value::String(mean) if mean == "mean" => Ok(Self::Mean),
             Value::Number(number) if number.is_u64() => {
-                Ok(Self::Index(number.as_u64().unwrap_or(0) as usize))
+                // a module has 32 bits: a larger number is no layer of any model
+                Ok(Self::Index(number.as_u64().and_then(|index| index.try_into().ok()).unwrap_or(usize::MAX)))
             }
             other => Err(Failure::input(format!(
                 "{name:?} is {other}; expected a number, counted from 0, or \"mean\""
@@ -102,11 +103,12 @@ impl Input {
         let layers = self.layer.of("layer", layers)?;
         let heads = self.head.of("head", stack.heads)?;
         let mut selection = ForwardSelection::default();
-        match self.kind {
-            Kind::Encoder => selection.encoder_attentions = layers,
-            Kind::Decoder => selection.decoder_attentions = layers,
-            Kind::Cross => selection.cross_attentions = layers,
-        }
+        let selected = match self.kind {
+            Kind::Encoder => &mut selection.encoder_attentions,
+            Kind::Decoder => &mut selection.decoder_attentions,
+            Kind::Cross => &mut selection.cross_attentions,
+        };
+        selected.clone_from(&layers);
         // a model without encoder or decoder has one text, on the side that exists
         let (source, target) = match config.architecture() {
             Architecture::DecoderOnly => (&self.target_ids, &self.source_ids),
@@ -122,28 +124,29 @@ impl Input {
             decoder_input_ids: target.clone(),
             global_attention_mask: Vec::new(),
         };
-        let output = transformer.forward_selected(&input, &selection).await?;
-        let ForwardOutput { encoder_attentions, decoder_attentions, cross_attentions, .. } = output;
-        let tensors = match self.kind {
-            Kind::Encoder => encoder_attentions,
-            Kind::Decoder => decoder_attentions,
-            Kind::Cross => cross_attentions,
-        };
-        Ok(mean(&tensors, &heads))
+        let kept = transformer.forward_attention(&input, selection)?;
+        let mut maps = Vec::with_capacity(layers.len());
+        for layer in layers {
+            // windows become matrices
+            maps.extend(kept.read_layer(kind, layer).await?.map(LayerAttention::whole));
+        }
+        Ok(mean(&maps, &heads))
     }
 }
 
-/// The mean over tensors `[1, heads, queries, keys]` and some of their heads.
-fn mean(tensors: &[Tensor], heads: &[usize]) -> ([usize; 2], Vec<f32>) {
-    let (queries, keys) = tensors.first().map_or((0, 0), |tensor| (tensor.shape[2], tensor.shape[3]));
-    let mut sum = vec![0.0; queries * keys];
-    for tensor in tensors {
+/// The mean over some heads of layers, `[queries, keys]`. Only some layers may have columns beyond the keys, for sums.
+fn mean(maps: &[LayerAttention], heads: &[usize]) -> ([usize; 2], Vec<f32>) {
+    let queries = maps.first().map_or(0, |map| map.queries);
+    let columns = maps.iter().map(|map| map.keys).max().unwrap_or(0);
+    let mut sum = vec![0.0; queries * columns];
+    for map in maps {
         for &head in heads {
-            let weights = &tensor.data[head * queries * keys..][..queries * keys];
-            sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+            for (sums, row) in sum.chunks_exact_mut(columns).zip(map.head(head).rows()) {
+                sums.iter_mut().zip(row).for_each(|(sum, weight)| *sum += weight);
+            }
         }
     }
-    let count = (tensors.len() * heads.len()).max(1) as f32;
+    let count = (maps.len() * heads.len()).max(1) as f32;
     sum.iter_mut().for_each(|sum| *sum /= count);
-    ([queries, keys], sum)
+    ([queries, columns], sum)
 }

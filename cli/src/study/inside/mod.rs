@@ -25,13 +25,15 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use wordloom::model::config::Architecture;
+use wordloom::model::{ModelLanguages, read_languages};
 use wordloom::train::session::Corpus;
 use wordloom::translate::resolve_languages;
 use wordloom::{Model, TranslateOptions, Translator};
+use wordloom_hub::Language;
 
 use super::figures::Painter;
 use super::runs::Settings;
-use crate::setup::{DeviceArguments, ModelArguments, count};
+use crate::setup::{DeviceArguments, ModelArguments, count, model_files};
 use crate::{CliError, interrupt, notice};
 use findings::Findings;
 use log::Log;
@@ -169,7 +171,9 @@ impl Material {
             .map(|folder| Ok::<_, CliError>((&**folder, Painter::new()?)))
             .transpose()?;
         let model = self.model.open()?;
+        let languages = read_languages(&model_files(self.model.model.as_deref())?)?;
         let possible = possible(&model, studies)?;
+        let possible = with_gold_sets(model.label(), &languages, possible)?;
         let tokenizer = model.tokenizer()?;
         resolve_languages(&tokenizer, &options, model.generation_config())
             .map_err(|error| CliError::Usage(error.to_string()))?;
@@ -231,6 +235,33 @@ fn possible<'a>(model: &Model, studies: &[&'a Study]) -> Result<Vec<&'a Study>, 
             first.name,
             names.join(", ")
         );
+        if can.is_empty() {
+            return Err(CliError::Input(problem));
+        }
+        notice(&problem);
+    }
+    Ok(can)
+}
+
+/// The studies whose gold sets are in the model's languages, or need none. A model that names no languages may have any.
+fn with_gold_sets<'a>(
+    label: &str,
+    languages: &ModelLanguages,
+    studies: Vec<&'a Study>,
+) -> Result<Vec<&'a Study>, CliError> {
+    let has = |codes: &[String], wanted: &str| {
+        let known: Vec<Language> = codes.iter().filter_map(|code| Language::of_model(code)).collect();
+        known.is_empty() || known.iter().any(|language| language.base() == wanted)
+    };
+    let (can, cannot): (Vec<&Study>, Vec<&Study>) = studies.into_iter().partition(|study| match study.name {
+        "roles" => has(&languages.from, "en"),
+        "explanation" => has(&languages.from, "en") && has(&languages.to, "de"),
+        _ => true,
+    });
+    if let [first, ..] = cannot[..] {
+        let to = if first.name == "roles" { "" } else { " to German" };
+        let problem =
+            format!("{label}: the gold set of the study {} is for models from English{to}", first.name);
         if can.is_empty() {
             return Err(CliError::Input(problem));
         }

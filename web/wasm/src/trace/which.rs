@@ -29,7 +29,8 @@ impl Which {
             serde_json::Value::String(word) if word == "mean" => Ok(Pick::Mean),
             serde_json::Value::String(word) if word == "all" => Ok(Pick::All),
             serde_json::Value::Number(number) if number.is_u64() => {
-                Ok(Pick::Index(number.as_u64().unwrap_or(0) as usize))
+                // a module has 32 bits: a larger number is no layer of any model
+                Ok(Pick::Index(number.as_u64().and_then(|index| index.try_into().ok()).unwrap_or(usize::MAX)))
             }
             other => Err(Failure::input(format!(
                 "{name:?} is {other}; expected a number, counted from 0, \"mean\" or, for a picture, \"all\""
