@@ -87,8 +87,11 @@ mod tests {
                 assert_eq!(got, want);
 
                 let (mut got, mut want) = (pairs.clone(), pairs.clone());
-                sort_by(&mut got, |(a, _), (b, _)| a.cmp(b));
-                want.sort_by(|(a, _), (b, _)| a.cmp(b));
+                // the largest first, and of equal numbers the shorter text
+                let order =
+                    |a: &(u64, String), b: &(u64, String)| b.0.cmp(&a.0).then(a.1.len().cmp(&b.1.len()));
+                sort_by(&mut got, order);
+                want.sort_by(order);
                 assert_eq!(got, want);
 
                 let (mut got, mut want) = (pairs.clone(), pairs);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::common::data;
-use super::{Run, model, run, scratch, text};
+use super::{Run, run, scratch, text};
 
 fn pairs(folder: &Path, count: usize) -> PathBuf {
     let all = fs::read_to_string(data("tatoeba-test.tsv")).unwrap();
