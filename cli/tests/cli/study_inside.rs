@@ -76,9 +76,10 @@ fn english_to_german(folder: &Path) -> PathBuf {
             fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
         }
     }
-    let path = copy.join("tokenizer_config.json");
-    let config = fs::read_to_string(&path).unwrap().replace("\"ko\"", "\"de\"");
-    fs::write(path, config).unwrap();
+    // the tag of the only language that it writes
+    let path = copy.join("vocab.json");
+    let vocabulary = fs::read_to_string(&path).unwrap().replace(">>kor<<", ">>deu<<");
+    fs::write(path, vocabulary).unwrap();
     copy
 }
 
