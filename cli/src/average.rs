@@ -8,7 +8,7 @@ use wordloom::train::average::average_folders;
 use wordloom::train::checkpoint::{RECORD, WEIGHTS};
 use wordloom::train::write::write_files;
 
-use super::{CliError, models, notice};
+use super::{CliError, notice, setup};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         let problem = "there is a model already; choose another folder";
         return Err(CliError::Input(format!("{}: {problem}", out.display())));
     }
-    let folders = arguments.checkpoints.iter().map(|model| models::on_disk(model));
+    let folders = arguments.checkpoints.iter().map(|model| setup::folder_of(model));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let folders = folders.iter().map(ModelFiles::directory).collect::<Result<Vec<_>, _>>()?;
     let files = average_folders(&folders, arguments.weights)?;

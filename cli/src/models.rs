@@ -102,16 +102,6 @@ pub fn folder(model: &Path) -> Result<PathBuf, CliError> {
     }
 }
 
-/// As [`folder`], for commands that read a folder's files. A built-in model has none.
-pub fn on_disk(model: &Path) -> Result<PathBuf, CliError> {
-    match model.to_str().filter(|_| !model.exists()).and_then(Place::built_in) {
-        None => folder(model),
-        Some(place) => Err(CliError::Usage(format!(
-            "{place} is part of the program, and this command needs a folder; its weights have 8 bits already"
-        ))),
-    }
-}
-
 /// The error of a folder that does not exist, with the way to a name.
 fn missing(model: &Path) -> Result<PathBuf, CliError> {
     match ModelFiles::directory(model) {

@@ -8,7 +8,7 @@ use wordloom::Model;
 use wordloom::model::QuantizeError;
 
 use super::output::cannot_write;
-use super::{CliError, models, notice};
+use super::{CliError, notice, setup};
 
 const WEIGHTS: &str = "model.safetensors";
 /// Extensions of files to copy: configurations, tokenizers, the model card.
@@ -31,7 +31,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let folder = models::on_disk(&arguments.model)?;
+    let folder = setup::folder_of(&arguments.model)?;
     let model = Model::load(&folder)?;
     let out = &arguments.out;
     let path = out.join(WEIGHTS);

@@ -54,6 +54,16 @@ pub fn place(model: Option<&Path>) -> Result<Place, CliError> {
     }
 }
 
+/// The folder of a model, for commands that read its files from the disk.
+pub fn folder_of(model: &Path) -> Result<PathBuf, CliError> {
+    match place(Some(model))? {
+        Place::Folder(folder) => Ok(folder),
+        place => Err(CliError::Usage(format!(
+            "{place} is part of the program, and this command needs a folder or a model of the hub"
+        ))),
+    }
+}
+
 /// The files of a folder or of a name; of the default model if `None`.
 pub fn model_files(model: Option<&Path>) -> Result<ModelFiles, CliError> {
     Ok(place(model)?.files()?)

@@ -56,6 +56,7 @@ impl Edited {
         if let Some(gpu) = device.gpu() {
             gpu.flush().map_err(ModelError::from)?;
         }
+        // `collect` would compile another sort; see `crate::sorting`
         self.entries.clear();
         self.entries.extend(edits.entries());
         self.current = next;
