@@ -3,7 +3,8 @@
 
 use wordloom::heatmap::{View, paint};
 use wordloom::model::files::ModelFiles;
-use wordloom::text::{SentencePiece, Tokenizer, TokenizerClass, TokenizerFiles};
+use wordloom::model::read_tokenizer;
+use wordloom::text::SentencePiece;
 use wordloom::trace::{AttentionKind, LayerAttention, Trace, TracedSentence};
 use wordloom::translate::GlossaryFile;
 use wordloom::{Model, ModelError};
@@ -56,8 +57,36 @@ pub fn sentencepiece(bytes: &[u8]) -> bool {
 
 /// `tokenizer.json`
 pub fn tokenizer_json(bytes: &[u8]) -> bool {
-    let tokenizer = Tokenizer::new(TokenizerClass::Other, TokenizerFiles::Json(bytes), None, Vec::new());
-    let Ok(tokenizer) = tokenizer else { return false };
+    encodes([("tokenizer.json", bytes)])
+}
+
+/// `merges.txt`, with a vocabulary of its tokens.
+pub fn merges(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let mut vocab = serde_json::Map::new();
+    for token in
+        text.lines().flat_map(|line| line.split(' ').map(str::to_owned).chain([line.replacen(' ', "", 1)]))
+    {
+        let id = vocab.len();
+        vocab.entry(token).or_insert_with(|| id.into());
+    }
+    let vocab = serde_json::Value::from(vocab).to_string();
+    encodes([
+        ("config.json", br#"{"model_type":"bart"}"#),
+        ("vocab.json", vocab.as_bytes()),
+        ("merges.txt", bytes),
+    ])
+}
+
+/// `vocab.txt`
+pub fn word_pieces(bytes: &[u8]) -> bool {
+    encodes([("config.json", br#"{"model_type":"bert"}"#), ("vocab.txt", bytes)])
+}
+
+/// Whether the folder's tokenizer reads a text.
+fn encodes<const FILES: usize>(files: [(&'static str, &[u8]); FILES]) -> bool {
+    let files = files.map(|(name, bytes)| (name, bytes.to_vec()));
+    let Ok(tokenizer) = read_tokenizer(&ModelFiles::memory("fuzz", files)) else { return false };
     match tokenizer.encode(TEXT) {
         Ok(ids) => {
             let _ = tokenizer.decode(&ids, true);

@@ -58,6 +58,8 @@ fn folders(count: u64, timed: bool) -> [u64; 2] {
 fn others(count: u64, timed: bool) {
     let spm = files::read(&files::data("sentencepiece/unigram_nmt_nfkc.spm"));
     let tokenizer = files::read(&files::data("tokenizers/bytelevel_bpe_bart.tokenizer.json"));
+    let merges = files::read(&files::data("tokenizers/older.bart-merges.txt"));
+    let pieces = files::read(&files::data("tokenizers/older.bert-vocab.txt"));
     let trace = files::read(&files::data("../../fuzz/seeds/trace/small.json"));
     let tensors = files::read(&files::data("../../fuzz/seeds/trace/small.safetensors"));
     let terms = b"# terms\nticket\tBillett\tBilletts\nstation = Bahnhof\n  \ncat\tKater\n";
@@ -65,6 +67,8 @@ fn others(count: u64, timed: bool) {
         mutants(&spm, spm.len(), count, timed, |bytes| readers::sentencepiece(&bytes)),
         mutants(&tokenizer, tokenizer.len(), count, timed, |bytes| readers::tokenizer_json(&bytes)),
         json_mutants(&tokenizer, count, timed, |bytes| readers::tokenizer_json(&bytes)),
+        mutants(&merges, merges.len(), count, timed, |bytes| readers::merges(&bytes)),
+        mutants(&pieces, pieces.len(), count, timed, |bytes| readers::word_pieces(&bytes)),
         json_mutants(&trace, count, timed, |bytes| readers::trace(&bytes)),
         mutants(&tensors, 4000, count, timed, |bytes| readers::trace(&bytes)),
         mutants(terms, terms.len(), count, timed, |bytes| readers::glossary(&bytes)),

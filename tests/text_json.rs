@@ -35,6 +35,17 @@ struct Item {
     decoded: String,
 }
 
+/// A folder without `tokenizer.json`, or with a configuration that says other than this file.
+#[derive(Deserialize)]
+struct Older {
+    /// From names in the folder to names of test data.
+    files: BTreeMap<String, String>,
+    contents: BTreeMap<String, Value>,
+    length: u32,
+    special: Vec<u32>,
+    items: Vec<(String, Vec<u32>, String)>,
+}
+
 fn read(file: &str) -> Vec<u8> {
     files::read(&files::data("tokenizers").join(file))
 }
@@ -101,6 +112,63 @@ fn agrees_with_the_classes_that_know_languages() {
         let special: Vec<u32> = (0..=last).filter(|&id| tokenizer.is_special(id)).collect();
         assert_eq!(special, case.special, "{name}");
     }
+}
+
+#[test]
+fn older_folders_are_read_as_transformers_reads_them() {
+    let cases: Vec<Older> = serde_json::from_slice(&read("older.expected.json")).unwrap();
+    assert_eq!(cases.len(), 13);
+    for Older { files, contents, length, special, items } in cases {
+        let place = format!("{files:?} {contents:?}");
+        let stored = files.iter().map(|(name, file)| (name.clone(), read(file)));
+        let written = contents.iter().map(|(name, value)| (name.clone(), value.to_string().into_bytes()));
+        let folder = ModelFiles::memory("the folder", stored.chain(written));
+        let tokenizer = read_tokenizer(&folder).unwrap_or_else(|error| panic!("{place}: {error}"));
+        assert!(files.contains_key(tokenizer.origin()), "{place}");
+        assert_eq!(tokenizer.last_tokens()[0].0 + 1, length, "{place}");
+        for (text, ids, decoded) in &items {
+            assert_eq!(tokenizer.encode(text).unwrap(), *ids, "{place}: {text:?}");
+            assert_eq!(tokenizer.decode(ids, true).unwrap(), *decoded, "{place}: {text:?}");
+        }
+        let marked: Vec<u32> = (0..length).filter(|&id| tokenizer.is_special(id)).collect();
+        assert!(special.iter().all(|id| marked.contains(id)), "{place}: {marked:?} {special:?}");
+    }
+}
+
+#[test]
+fn damage_in_older_folders_is_named() {
+    let open = |model_type: &str, others: &[(&'static str, &str)]| {
+        let others = others.iter().map(|&(name, content)| (name, content.as_bytes().to_vec().into()));
+        let folder: Vec<File> = [family(model_type)].into_iter().chain(others).collect();
+        read_tokenizer(&ModelFiles::memory("the folder", folder)).map(|_| ()).unwrap_err().to_string()
+    };
+    let vocab = r#"{"a":0,"b":1,"ab":2,"<s>":3,"</s>":4}"#;
+    for (files, reason) in [
+        (
+            &[("vocab.json", vocab)][..],
+            r#"there is no tokenizer ("tokenizer.json", or "vocab.json" and "merges.txt""#,
+        ),
+        (&[("vocab.json", "{"), ("merges.txt", "")], "vocab.json: "),
+        (&[("vocab.json", "[]"), ("merges.txt", "")], "vocab.json: "),
+        (
+            &[("vocab.json", r#"{"a":-1}"#), ("merges.txt", "")],
+            r#"vocab.json: the id of "a" is not a whole number"#,
+        ),
+        (
+            &[("vocab.json", vocab), ("merges.txt", "#version: 0.2\na b\na  b\n")],
+            "merges.txt: line 3 is not two tokens",
+        ),
+        (&[("vocab.json", vocab), ("merges.txt", "b a\n")], r#"merges.txt: it joins "b" and "a""#),
+        (
+            &[("vocab.json", "{}"), ("merges.txt", ""), ("special_tokens_map.json", "[")],
+            "special_tokens_map.json: ",
+        ),
+    ] {
+        let error = open("bart", files);
+        assert!(error.contains(reason), "{error}");
+    }
+    let error = open("bert", &[]);
+    assert!(error.contains(r#""tokenizer.json" or "vocab.txt""#), "{error}");
 }
 
 #[derive(Deserialize)]

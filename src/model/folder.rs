@@ -13,9 +13,9 @@ use super::generation_config::GenerationConfig;
 use super::names::Names;
 use super::shortlist::{Shortlist, ShortlistVocabularies};
 use super::student_files::{self, StudentFiles};
-use super::tokenizer::read_tokenizer;
+use super::tokenizer::{read_tokenizer, read_tokenizer_with};
 use crate::precision::WeightPrecision;
-use crate::text::Tokenizer;
+use crate::text::{FastTokenizer, Tokenizer};
 
 /// Maximum length of a shortlist, bytes: real ones are below 10 MB.
 const SHORTLIST_LIMIT: u64 = 256 << 20;
@@ -166,7 +166,19 @@ impl Model {
 
     /// Reads the tokenizer. Fails if the folder has none, or if it does not fit the model.
     pub fn tokenizer(&self) -> Result<Tokenizer, ModelError> {
-        let tokenizer = read_tokenizer(&self.files)?;
+        self.fitting(read_tokenizer(&self.files)?)
+    }
+
+    /// As [`Model::tokenizer`], with another way to [`FastTokenizer`]s.
+    pub fn tokenizer_with(
+        &self,
+        fast: &mut dyn FnMut() -> Result<Box<dyn FastTokenizer>, ModelError>,
+    ) -> Result<Tokenizer, ModelError> {
+        self.fitting(read_tokenizer_with(&self.files, fast)?)
+    }
+
+    /// A tokenizer, if it fits the model.
+    fn fitting(&self, tokenizer: Tokenizer) -> Result<Tokenizer, ModelError> {
         let sizes = [("source", self.config.source_vocabulary), ("target", self.config.target_vocabulary)];
         for ((side, size), (id, token)) in sizes.into_iter().zip(tokenizer.last_tokens()) {
             if id as usize >= size {

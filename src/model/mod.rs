@@ -71,4 +71,6 @@ pub use quantize::QuantizeError;
 pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
 pub use switches::{SwitchError, Switches};
-pub use tokenizer::read_tokenizer;
+#[cfg(feature = "tokenizers")]
+pub use tokenizer::read_fast_tokenizer;
+pub use tokenizer::{read_tokenizer, read_tokenizer_with};

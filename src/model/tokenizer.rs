@@ -1,14 +1,18 @@
 //! The choice of a folder's tokenizer.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
 use super::student_files::{self, StudentFiles};
+#[cfg(feature = "tokenizers")]
+use crate::text::{FastFiles, FastVocabulary, HuggingFaceTokenizer};
 use crate::text::{
-    FirefoxTokenizer, MarianFiles, MarianTokenizer, Task, TextError, Tokenizer, TokenizerClass,
-    TokenizerFiles,
+    FastTokenizer, FirefoxTokenizer, MarianFiles, MarianTokenizer, Task, TextError, Tokenizer,
+    TokenizerClass, TokenizerFiles,
 };
 
 /// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
@@ -18,57 +22,131 @@ pub(super) const CONFIG: &str = "tokenizer_config.json";
 const JSON: &str = "tokenizer.json";
 const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 
+/// Files that transformers read before it wrote `tokenizer_config.json` in full.
+const SPECIAL_TOKENS_MAP: &str = "special_tokens_map.json";
+const ADDED_TOKENS: &str = "added_tokens.json";
+
 /// Reads the tokenizer of a folder, with or without a model.
 ///
 /// Hugging Face's class decides the files: `tokenizer_class` in `tokenizer_config.json`, else in `config.json`, else
 /// the class of `model_type`. If the class reads `tokenizer.json`, the file exists and the feature `tokenizers` is on,
-/// this file is used, as in transformers; else the SentencePiece model.
+/// this file is used, as in transformers; else the SentencePiece model, or the vocabulary of an older folder: `vocab.json` and
+/// `merges.txt`, or `vocab.txt`.
 ///
 /// A folder with a Marian binary and no `config.json` is a Firefox student's, and has `vocab.*.spm`.
 ///
 /// Errors: a [`ModelError`] with the missing or damaged file; [`ModelError::NoTokenizer`] if the class has none of its
-/// files.
+/// files; [`TextError::NeedsFeature`]: only Hugging Face's library reads its files, in a build without it.
 pub fn read_tokenizer(files: &ModelFiles) -> Result<Tokenizer, ModelError> {
+    read_tokenizer_with(files, &mut || fast_tokenizer(files))
+}
+
+/// As [`read_tokenizer`], with another way to [`FastTokenizer`]s: a page has Hugging Face's library in a module of its own.
+///
+/// Errors: as [`read_tokenizer`], and those of `fast`.
+pub fn read_tokenizer_with(
+    files: &ModelFiles,
+    fast: &mut dyn FnMut() -> Result<Box<dyn FastTokenizer>, ModelError>,
+) -> Result<Tokenizer, ModelError> {
     if let Some(tokenizer) = firefox(files)? {
         return Ok(tokenizer);
     }
-    let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
-    let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
-    let class = class(files, model.as_ref(), tokenizer.as_ref())?;
-    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
-
+    let (class, model) = class_in(files)?;
     let read = |name| files.read(name, FILE_LIMIT);
-    let optional = |name| files.has(name).then(|| read(name)).transpose();
-    let config = optional(CONFIG)?;
-    let spm = class.sentencepiece_file();
-    let has_spm = spm.is_some_and(|file| files.has(file));
-    let has_json = class.reads_json() && files.has(JSON);
+    let config = optional(files, CONFIG)?;
     if class == TokenizerClass::Marian && MARIAN.iter().any(|file| files.has(file)) {
         return marian(files, config.as_deref());
     }
     let build = |parts| {
         let tasks = model.as_ref().map(tasks).unwrap_or_default();
-        Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(refused)
+        Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(|source| refused(files, source))
     };
-    match spm {
-        _ if has_json && (cfg!(feature = "tokenizers") || !has_spm) => match cfg!(feature = "tokenizers") {
-            true => build(TokenizerFiles::Json(&read(JSON)?)),
-            false => Err(refused(TextError::NeedsFeature)), // not worth reading it
-        },
-        Some(file) if has_spm => {
+    let has_spm = class.sentencepiece_file().is_some_and(|file| files.has(file));
+    match (class.sentencepiece_file(), fast_vocabulary(files, class)) {
+        (_, Some(vocabulary)) if cfg!(feature = "tokenizers") || !has_spm => {
+            build(TokenizerFiles::Fast { file: vocabulary[0], tokenizer: fast()? })
+        }
+        (Some(file), _) if has_spm => {
             let vocab = (class == TokenizerClass::M2M100).then(|| read("vocab.json")).transpose()?;
             build(TokenizerFiles::SentencePiece { file, model: &read(file)?, vocab: vocab.as_deref() })
         }
-        _ => {
-            let looked_for = match (class, spm) {
-                (TokenizerClass::Marian, _) => MARIAN.map(|file| format!("{file:?}")).join(", "),
-                (TokenizerClass::M2M100, Some(file)) => format!("{file:?} and \"vocab.json\""),
-                (_, Some(file)) => format!("{JSON:?} or {file:?}"),
-                (_, None) => format!("{JSON:?}, or {}", MARIAN.map(|file| format!("{file:?}")).join(", ")),
+        (spm, _) => {
+            let marian = || MARIAN.map(|file| format!("{file:?}")).join(", ");
+            let looked_for = match (class, spm, class.older_files()) {
+                (TokenizerClass::Marian, ..) => marian(),
+                (TokenizerClass::M2M100, Some(file), _) => format!("{file:?} and \"vocab.json\""),
+                (_, Some(file), _) => format!("{JSON:?} or {file:?}"),
+                (_, None, Some([vocab, merges])) => format!("{JSON:?}, or {vocab:?} and {merges:?}"),
+                (_, None, Some(older)) => format!("{JSON:?} or {:?}", older[0]),
+                (_, None, None) => format!("{JSON:?}, or {}", marian()),
             };
             Err(ModelError::NoTokenizer { folder: files.label().to_owned(), looked_for })
         }
     }
+}
+
+/// The files of a vocabulary that Hugging Face's library reads.
+fn fast_vocabulary(files: &ModelFiles, class: TokenizerClass) -> Option<&'static [&'static str]> {
+    if class.reads_json() && files.has(JSON) {
+        return Some(&[JSON]);
+    }
+    class.older_files().filter(|older| older.iter().all(|file| files.has(file)))
+}
+
+/// Reads the tokenizer that Hugging Face's library runs.
+#[cfg(feature = "tokenizers")]
+fn fast_tokenizer(files: &ModelFiles) -> Result<Box<dyn FastTokenizer>, ModelError> {
+    Ok(Box::new(read_fast_tokenizer(files)?))
+}
+
+#[cfg(not(feature = "tokenizers"))]
+fn fast_tokenizer(files: &ModelFiles) -> Result<Box<dyn FastTokenizer>, ModelError> {
+    Err(refused(files, TextError::NeedsFeature))
+}
+
+/// Reads `tokenizer.json`, or the vocabulary of an older folder, with Hugging Face's library.
+///
+/// Errors: a [`ModelError`] with the missing or damaged file.
+#[cfg(feature = "tokenizers")]
+pub fn read_fast_tokenizer(files: &ModelFiles) -> Result<HuggingFaceTokenizer, ModelError> {
+    let (class, _) = class_in(files)?;
+    let vocabulary = fast_vocabulary(files, class).unwrap_or(&[JSON]);
+    let [first, second] = [vocabulary.first(), vocabulary.get(1)]
+        .map(|name| name.map(|name| files.read(name, FILE_LIMIT)).transpose());
+    let (first, second) = (first?.unwrap_or_default(), second?);
+    let [config, special_tokens_map, added_tokens] =
+        [CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS].map(|name| optional(files, name));
+    let (config, special_tokens_map, added_tokens) = (config?, special_tokens_map?, added_tokens?);
+    let vocabulary = match (vocabulary[0], &second) {
+        (JSON, _) => FastVocabulary::Json(&first),
+        (_, Some(merges)) => FastVocabulary::BytePairs { vocab: &first, merges },
+        (_, None) => FastVocabulary::WordPieces(&first),
+    };
+    let tokenizer = HuggingFaceTokenizer::new(
+        class,
+        FastFiles {
+            vocabulary,
+            config: config.as_deref(),
+            special_tokens_map: special_tokens_map.as_deref(),
+            added_tokens: added_tokens.as_deref(),
+        },
+    );
+    tokenizer.map_err(|source| refused(files, source))
+}
+
+fn optional<'a>(files: &'a ModelFiles, name: &str) -> Result<Option<Cow<'a, [u8]>>, ModelError> {
+    files.has(name).then(|| files.read(name, FILE_LIMIT)).transpose()
+}
+
+fn refused(files: &ModelFiles, source: TextError) -> ModelError {
+    ModelError::Tokenizer { folder: files.label().to_owned(), source }
+}
+
+/// The tokenizer class, and `config.json`.
+fn class_in(files: &ModelFiles) -> Result<(TokenizerClass, Option<JsonObject>), ModelError> {
+    let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
+    let (model, tokenizer) = (object("config.json")?, object(CONFIG)?);
+    Ok((class(files, model.as_ref(), tokenizer.as_ref())?, model))
 }
 
 /// The tokenizer of a Firefox student; `None` if the folder is another model's.
@@ -90,8 +168,7 @@ fn firefox(files: &ModelFiles) -> Result<Option<Tokenizer>, ModelError> {
         let target_bytes = student_files::read(files, &target, FILE_LIMIT)?;
         FirefoxTokenizer::new((&source, &bytes), Some((&target, &target_bytes)))
     };
-    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
-    tokenizer.map(|tokenizer| Some(tokenizer.into())).map_err(refused)
+    tokenizer.map(|tokenizer| Some(tokenizer.into())).map_err(|source| refused(files, source))
 }
 
 fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelError> {
@@ -105,8 +182,7 @@ fn marian(files: &ModelFiles, config: Option<&[u8]>) -> Result<Tokenizer, ModelE
         target_vocab: target_vocab.as_deref(),
         config,
     });
-    let refused = |source| ModelError::Tokenizer { folder: files.label().to_owned(), source };
-    tokenizer.map(Tokenizer::from).map_err(refused)
+    tokenizer.map(Tokenizer::from).map_err(|source| refused(files, source))
 }
 
 /// The tokenizer class by name, or by the files present.
@@ -133,7 +209,7 @@ pub(super) fn class(
         return Ok(TokenizerClass::Other);
     }
     // models without a Hugging Face class, and tokenizers without a model, can have Marian's files
-    let unnamed = class == TokenizerClass::Other && files.has(MARIAN[0]) && !files.has(JSON);
+    let unnamed = class.sentencepiece_file().is_none() && files.has(MARIAN[0]) && !files.has(JSON);
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }
 

@@ -20,7 +20,13 @@ pub enum TokenizerClass {
     M2M100,
     /// `NllbTokenizer`: 202 languages.
     Nllb,
-    /// Any other class, such as those of BART, BERT and GPT-2. `tokenizer.json` describes it completely.
+    /// `GPT2Tokenizer`
+    Gpt2,
+    /// `RobertaTokenizer`, and those of BART, LED and Longformer, which are the same.
+    Roberta,
+    /// `BertTokenizer`, and DistilBERT's, which is the same.
+    Bert,
+    /// Any other class. `tokenizer.json` describes it completely.
     Other,
 }
 
@@ -55,6 +61,9 @@ impl TokenizerClass {
             "MBart50Tokenizer" => Self::MBart50,
             "M2M100Tokenizer" => Self::M2M100,
             "NllbTokenizer" => Self::Nllb,
+            "GPT2Tokenizer" => Self::Gpt2,
+            "RobertaTokenizer" | "BartTokenizer" | "LEDTokenizer" | "LongformerTokenizer" => Self::Roberta,
+            "BertTokenizer" | "DistilBertTokenizer" => Self::Bert,
             _ => Self::Other,
         })
     }
@@ -67,6 +76,9 @@ impl TokenizerClass {
             "pegasus" | "bigbird_pegasus" => Self::Pegasus,
             "mbart" => Self::MBart,
             "m2m_100" => Self::M2M100,
+            "gpt2" => Self::Gpt2,
+            "bart" | "led" | "roberta" => Self::Roberta,
+            "bert" | "distilbert" => Self::Bert,
             _ => Self::Other,
         }
     }
@@ -76,7 +88,21 @@ impl TokenizerClass {
         match self {
             Self::T5 | Self::Pegasus => Some("spiece.model"),
             Self::MBart | Self::MBart50 | Self::M2M100 | Self::Nllb => Some("sentencepiece.bpe.model"),
-            Self::Marian | Self::Other => None,
+            Self::Marian | Self::Gpt2 | Self::Roberta | Self::Bert | Self::Other => None,
+        }
+    }
+
+    /// Whether `tokenizer.json`, if there is one, describes it: the class knows no languages and has no SentencePiece model.
+    pub(super) fn is_described_by_json(self) -> bool {
+        matches!(self, Self::Gpt2 | Self::Roberta | Self::Bert | Self::Other)
+    }
+
+    /// The files of its vocabulary in folders without `tokenizer.json`, for [`FastTokenizer`](super::FastTokenizer)s.
+    pub fn older_files(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Gpt2 | Self::Roberta => Some(&["vocab.json", "merges.txt"]),
+            Self::Bert => Some(&["vocab.txt"]),
+            _ => None,
         }
     }
 
@@ -94,7 +120,7 @@ impl TokenizerClass {
             Self::M2M100 if set == Some("wmt21") => WMT_21,
             Self::M2M100 => M2M_100,
             Self::Nllb => NLLB,
-            Self::Marian | Self::T5 | Self::Pegasus | Self::Other => "",
+            _ => "",
         };
         codes.split_whitespace()
     }
@@ -124,7 +150,7 @@ impl TokenizerClass {
                 let code = token.strip_prefix("__")?.strip_suffix("__")?;
                 Some(code).filter(|code| !code.is_empty())
             }
-            Self::Marian | Self::T5 | Self::Pegasus | Self::Other => None,
+            _ => None,
         }
     }
 
@@ -143,7 +169,7 @@ impl TokenizerClass {
                 let place = if legacy { SourcePlace::After } else { SourcePlace::Before };
                 Some((place, TargetRole::ForcedBos, "eng_Latn"))
             }
-            Self::Marian | Self::T5 | Self::Pegasus | Self::Other => None,
+            _ => None,
         }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::TextError;
+#[cfg(feature = "tokenizers")]
+use super::TokenizerClass;
 use super::added_tokens::AddedToken;
 
 const FILE: &str = "tokenizer_config.json";
@@ -41,6 +43,18 @@ pub(super) struct TokenizerConfig {
     pub(super) legacy_behaviour: Option<bool>,
     /// M2M100: name of the set of languages.
     pub(super) language_codes: Option<String>,
+    /// GPT-2, RoBERTa: whether a text begins as a word after a space does.
+    #[cfg(feature = "tokenizers")]
+    pub(super) add_prefix_space: Option<bool>,
+    /// BERT: whether a text is made lower case.
+    #[cfg(feature = "tokenizers")]
+    pub(super) do_lower_case: Option<bool>,
+    /// BERT: whether accents are removed; by default with `do_lower_case`.
+    #[cfg(feature = "tokenizers")]
+    pub(super) strip_accents: Option<bool>,
+    /// BERT: whether each Chinese character is a word.
+    #[cfg(feature = "tokenizers")]
+    pub(super) tokenize_chinese_chars: Option<bool>,
 }
 
 /// A special token, by name or in full.
@@ -51,7 +65,7 @@ pub(super) enum TokenEntry {
     Full(AddedTokenEntry),
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct AddedTokenEntry {
     content: String,
     #[serde(default)]
@@ -80,6 +94,73 @@ impl TokenizerConfig {
     pub(super) fn parse(file: Option<&[u8]>) -> Result<Self, TextError> {
         let Some(bytes) = file else { return Ok(Self::default()) };
         serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))
+    }
+
+    /// Adds `special_tokens_map.json` and `added_tokens.json`, which transformers reads where `tokenizer_config.json` does not
+    /// list the added tokens.
+    #[cfg(feature = "tokenizers")]
+    pub(super) fn add_older_files(
+        &mut self,
+        special_tokens_map: Option<&[u8]>,
+        added_tokens: Option<&[u8]>,
+    ) -> Result<(), TextError> {
+        if self.added_tokens_decoder.is_some() {
+            return Ok(());
+        }
+        if let Some(bytes) = special_tokens_map {
+            let parsed = serde_json::from_slice(bytes);
+            let mut map: Self =
+                parsed.map_err(|error| TextError::of_json("special_tokens_map.json", &error))?;
+            for (own, other) in self.named().into_iter().zip(map.named()) {
+                *own = other.take().or(own.take());
+            }
+        }
+        if let Some(bytes) = added_tokens {
+            let parsed = serde_json::from_slice(bytes);
+            let added: BTreeMap<String, u32> =
+                parsed.map_err(|error| TextError::of_json("added_tokens.json", &error))?;
+            let special: Vec<String> =
+                self.special_tokens()?.into_iter().map(|token| token.content).collect();
+            let entry = |(content, id): (String, u32)| {
+                let special = special.contains(&content);
+                let entry =
+                    AddedTokenEntry { content, normalized: !special, special, ..AddedTokenEntry::default() };
+                (id, TokenEntry::Full(entry))
+            };
+            self.added_tokens_decoder = Some(added.into_iter().map(entry).collect());
+        }
+        Ok(())
+    }
+
+    /// Sets the tokens that the class has by default.
+    #[cfg(feature = "tokenizers")]
+    pub(super) fn set_default_tokens(&mut self, class: TokenizerClass) {
+        // in the order of `named`
+        let defaults = match class {
+            TokenizerClass::Gpt2 => ["<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""],
+            TokenizerClass::Roberta => ["<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"],
+            TokenizerClass::Bert => ["", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"],
+            _ => return,
+        };
+        for (token, default) in self.named().into_iter().zip(defaults) {
+            if token.is_none() && !default.is_empty() {
+                *token = Some(TokenEntry::Name(default.to_owned()));
+            }
+        }
+    }
+
+    /// The tokens with a role.
+    #[cfg(feature = "tokenizers")]
+    fn named(&mut self) -> [&mut Option<TokenEntry>; 7] {
+        [
+            &mut self.bos_token,
+            &mut self.eos_token,
+            &mut self.unk_token,
+            &mut self.sep_token,
+            &mut self.pad_token,
+            &mut self.cls_token,
+            &mut self.mask_token,
+        ]
     }
 
     pub(super) fn eos_token(&self) -> &str {

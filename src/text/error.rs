@@ -134,8 +134,8 @@ pub enum TextError {
     },
     /// The tokenizer is in a format that this build cannot read.
     #[error(
-        "tokenizer.json: needs a build with the feature `tokenizers` (`cargo build --features tokenizers`); without \
-         it, the model takes token ids"
+        "the tokenizer needs a build with the feature `tokenizers` (`cargo build --features tokenizers`); without it, \
+         the model takes token ids"
     )]
     NeedsFeature,
 }

@@ -4,6 +4,7 @@
 //! * [`SentencePiece`]: a `.spm` file, id-exact with the C++ library
 //! * [`MarianTokenizer`]: `source.spm` + `target.spm` + `vocab.json`, id-exact with Hugging Face's
 //! * [`FirefoxTokenizer`]: `vocab.*.spm` with its own ids, id-exact with Firefox's engine
+//! * [`FastTokenizer`]: `tokenizer.json` and vocabularies of older folders, run by Hugging Face's library
 //! * [`split_lines`]: long text to lines and sentences, without loss
 //! * [`Sentence::split_to_fit`]: a sentence that is too long for a model to parts that fit
 //! * [`Token`]: a token with the bytes of the text that it stands for
@@ -17,11 +18,12 @@ mod clean_up;
 mod config;
 mod emoji;
 mod error;
+mod fast;
 mod firefox;
 mod fit;
 pub(crate) mod guard;
 #[cfg(feature = "tokenizers")]
-mod json;
+mod hugging_face;
 #[cfg(feature = "tokenizers")]
 mod json_limits;
 mod language_codes;
@@ -38,8 +40,11 @@ mod vocabulary;
 
 pub use class::{TargetRole, TokenizerClass};
 pub use error::TextError;
+pub use fast::FastTokenizer;
 pub use firefox::FirefoxTokenizer;
 pub use guard::panic_is_caught;
+#[cfg(feature = "tokenizers")]
+pub use hugging_face::{FastFiles, FastVocabulary, HuggingFaceTokenizer};
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub(crate) use sentencepiece::byte_of;

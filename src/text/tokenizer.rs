@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::class::SourcePlace;
-#[cfg(feature = "tokenizers")]
-use super::class::TargetRole;
+use super::class::{SourcePlace, TargetRole};
 use super::config::TokenizerConfig;
-#[cfg(feature = "tokenizers")]
-use super::json::JsonTokenizer;
+use super::fast::FastTokenizer;
 use super::languages::{Around, Codes, Direction, Languages, Task};
 use super::pieces::PieceTokenizer;
 use super::{FirefoxTokenizer, MarianTokenizer, TextError, TokenizerClass, Vocabulary, split_language_tag};
@@ -15,7 +12,7 @@ use crate::json_problem::excerpt;
 use crate::sorting;
 
 /// The contents of a tokenizer's files, except Marian's.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum TokenizerFiles<'a> {
     /// A SentencePiece model, and M2M100's `vocab.json`.
     SentencePiece {
@@ -26,8 +23,13 @@ pub enum TokenizerFiles<'a> {
         /// `vocab.json`
         vocab: Option<&'a [u8]>,
     },
-    /// `tokenizer.json`
-    Json(&'a [u8]),
+    /// Files that Hugging Face's library has read already.
+    Fast {
+        /// The vocabulary's file name, such as `tokenizer.json`.
+        file: &'a str,
+        /// The tokenizer.
+        tokenizer: Box<dyn FastTokenizer>,
+    },
 }
 
 /// Text to token ids and back for one model, with the special tokens of its family, and its languages.
@@ -49,8 +51,7 @@ enum Kind {
     Marian(Box<MarianTokenizer>),
     Firefox(Box<FirefoxTokenizer>),
     Pieces(Box<PieceTokenizer>),
-    #[cfg(feature = "tokenizers")]
-    Json(Box<JsonTokenizer>),
+    Fast(Box<dyn FastTokenizer>),
 }
 
 impl From<MarianTokenizer> for Tokenizer {
@@ -86,8 +87,7 @@ impl Tokenizer {
     /// `config.json`.
     ///
     /// # Errors
-    /// [`TextError`] names the file that is damaged or needs an unsupported feature. [`TextError::NeedsFeature`]: a
-    /// `tokenizer.json` in a build without the feature `tokenizers`.
+    /// [`TextError`] names the file that is damaged or needs an unsupported feature.
     pub fn new(
         class: TokenizerClass,
         files: TokenizerFiles,
@@ -99,19 +99,13 @@ impl Tokenizer {
             TokenizerFiles::SentencePiece { file, model, vocab } => {
                 (Kind::Pieces(Box::new(PieceTokenizer::new(class, (file, model), vocab, &config)?)), file)
             }
-            #[cfg(feature = "tokenizers")]
-            TokenizerFiles::Json(bytes) => {
-                (Kind::Json(Box::new(JsonTokenizer::new(class, bytes, &config)?)), "tokenizer.json")
-            }
-            #[cfg(not(feature = "tokenizers"))]
-            TokenizerFiles::Json(_) => return Err(TextError::NeedsFeature),
+            TokenizerFiles::Fast { file, tokenizer } => (Kind::Fast(tokenizer), file),
         };
         let languages = match &kind {
             _ if tasks.iter().any(is_translation) => {
                 Languages::Tasks(tasks.iter().filter(|task| is_translation(task)).cloned().collect())
             }
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) if class == TokenizerClass::Other => of_template(tokenizer),
+            Kind::Fast(tokenizer) if class.is_described_by_json() => of_template(&**tokenizer),
             _ => codes(class, &kind, &config, origin)?.map_or(Languages::FIXED, Languages::Codes),
         };
         Ok(Self { kind, languages, tasks, origin: origin.to_owned() })
@@ -184,8 +178,7 @@ impl Tokenizer {
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TextError> {
         match (&self.kind, &self.languages) {
             (Kind::Marian(tokenizer), _) => Ok(tokenizer.encode(text)),
-            #[cfg(feature = "tokenizers")]
-            (Kind::Json(tokenizer), Languages::Tags(_)) => tokenizer.encode(text, true),
+            (Kind::Fast(tokenizer), Languages::Tags(_)) => tokenizer.encode(text, true),
             _ => self.encode_source(text, &self.direction(None, None)?),
         }
     }
@@ -208,8 +201,7 @@ impl Tokenizer {
                 Some(_) => tokenizer.encode(&text),
                 None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
             },
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => {
+            Kind::Fast(tokenizer) => {
                 if let (Some(tag), _) = self.split_tag(&text)
                     && tokenizer.id(tag).is_none()
                 {
@@ -240,8 +232,7 @@ impl Tokenizer {
                 Some(_) => tokenizer.encode(text),
                 None => [tokenizer.encode(text), vec![tokenizer.eos()]].concat(),
             },
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.encode(text, end.is_none())?,
+            Kind::Fast(tokenizer) => tokenizer.encode(text, end.is_none())?,
         };
         Ok(ids.into_iter().chain(end.into_iter().flatten().copied()).collect())
     }
@@ -255,8 +246,7 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Firefox(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Pieces(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            Kind::Fast(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
         }
     }
 
@@ -266,8 +256,7 @@ impl Tokenizer {
             Kind::Marian(tokenizer) => tokenizer.source_vocabulary().token(id).map(Cow::Borrowed),
             Kind::Firefox(tokenizer) => tokenizer.source_token(id).map(Cow::Borrowed),
             Kind::Pieces(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.token(id).map(Cow::Owned),
+            Kind::Fast(tokenizer) => tokenizer.token(id).map(Cow::Owned),
         }
     }
 
@@ -288,8 +277,7 @@ impl Tokenizer {
             }
             Kind::Firefox(tokenizer) => tokenizer.is_special(id),
             Kind::Pieces(tokenizer) => tokenizer.is_special(id),
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => tokenizer.is_special(id),
+            Kind::Fast(tokenizer) => tokenizer.is_special(id),
         }
     }
 
@@ -301,8 +289,7 @@ impl Tokenizer {
             }
             Kind::Firefox(tokenizer) => tokenizer.last_tokens(),
             Kind::Pieces(tokenizer) => [tokenizer.vocabulary().last(); 2],
-            #[cfg(feature = "tokenizers")]
-            Kind::Json(tokenizer) => [tokenizer.last(); 2],
+            Kind::Fast(tokenizer) => [tokenizer.last(); 2],
         }
     }
 }
@@ -314,8 +301,7 @@ fn is_translation(task: &Task) -> bool {
 
 /// The languages of a `tokenizer.json` under a generic class, such as `PreTrainedTokenizerFast`. transformers then takes the
 /// tokens around a text from the file's post-processor alone; if one of them is a language, it is the source's.
-#[cfg(feature = "tokenizers")]
-fn of_template(tokenizer: &JsonTokenizer) -> Languages {
+fn of_template(tokenizer: &dyn FastTokenizer) -> Languages {
     use TokenizerClass::{M2M100, MBart, Nllb};
 
     let special: Vec<(String, u32)> = tokenizer.special_tokens().collect();
@@ -365,8 +351,7 @@ fn codes(
             let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
             (special.collect(), Some(tokenizer.eos()))
         }
-        #[cfg(feature = "tokenizers")]
-        Kind::Json(tokenizer) => {
+        Kind::Fast(tokenizer) => {
             let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
             (special.collect(), tokenizer.id(config.eos_token()))
         }

@@ -4,6 +4,7 @@ texts with them.
     python make_tokenizers.py pieces OUT   # transformers 4.57.6: its classes run SentencePiece itself
     python make_tokenizers.py json OUT     # transformers 5.23.0: its classes run `tokenizer.json`
     python make_tokenizers.py generic OUT  # transformers 5.23.0: generic classes
+    python make_tokenizers.py older OUT    # transformers 5.24.0: folders without `tokenizer.json`
 
 `pieces` trains the models, so it comes first. Made with sentencepiece 0.2.3. The text to train on is tatoeba-test.tsv.
 """
@@ -192,5 +193,59 @@ def generic(out):
     write(f"{out}/generic.expected.json", result)
 
 
+def older(out):
+    """Folders of the time before tokenizer.json, and folders whose tokenizer_config.json says other than tokenizer.json."""
+    from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
+    from transformers import AutoTokenizer
+
+    samples, lines = texts()
+    bart, gpt2 = ByteLevelBPETokenizer(), ByteLevelBPETokenizer()
+    bart.train_from_iterator(lines, vocab_size=450, show_progress=False, special_tokens=["<s>", "<pad>", "</s>", "<unk>"])
+    gpt2.train_from_iterator(lines, vocab_size=420, show_progress=False, special_tokens=["<|endoftext|>"])
+    bert = BertWordPieceTokenizer(lowercase=False)
+    bert.train_from_iterator(lines, vocab_size=400, show_progress=False)
+    bart.save_model(out, "older.bart")
+    gpt2.save_model(out, "older.gpt2")
+    bert.save_model(out, "older.bert")
+    mask = {"content": "<mask>", "lstrip": True, "rstrip": False, "single_word": False, "normalized": True}
+    named = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": mask, "sep_token": "</s>"}
+    byte_pairs = lambda name: {"vocab.json": f"older.{name}-vocab.json", "merges.txt": f"older.{name}-merges.txt"}
+    pieces = {"vocab.txt": "older.bert-vocab.txt"}
+    json_of = lambda name: {"tokenizer.json": f"{name}.tokenizer.json"}
+    cases = [
+        # files, config.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json
+        (byte_pairs("bart"), {"model_type": "bart"}, None, None, None),
+        (byte_pairs("bart"), {"model_type": "led"}, {"model_max_length": 16384}, named, None),
+        (byte_pairs("bart"), {"model_type": "roberta"}, {"add_prefix_space": True}, named, {"en_XX": 451, "<n>": 452}),
+        (byte_pairs("bart"), {"model_type": "bart"}, {"tokenizer_class": "BartTokenizer", "mask_token": "<mask_1>"}, None, None),
+        (byte_pairs("gpt2"), {"model_type": "gpt2"}, None, None, None),
+        (byte_pairs("gpt2"), {"model_type": "gpt2"}, {"add_prefix_space": True, "pad_token": "<pad>"}, None, None),
+        (pieces, {"model_type": "bert"}, None, None, None),
+        (pieces, {"model_type": "bert"}, {"do_lower_case": False}, None, None),
+        (pieces, {"model_type": "distilbert"}, {"strip_accents": False, "tokenize_chinese_chars": False}, None, None),
+        (pieces, {"model_type": "bert"}, {"do_lower_case": False, "strip_accents": True}, None, {"text": 400}),
+        (json_of("bytelevel_bpe_bart"), {"model_type": "bart"}, {"add_prefix_space": True}, None, None),
+        (json_of("wordpiece_bert"), {"model_type": "bert"}, {"do_lower_case": False}, None, None),
+        (json_of("wordpiece_bert"), {"model_type": "distilbert"}, {"strip_accents": False}, None, None),
+    ]  # fmt: skip
+    result = []
+    for files, model, *others in cases:
+        names = ["config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"]
+        contents = {name: content for name, content in zip(names, [model, *others]) if content is not None}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, file in files.items():
+                os.symlink(f"{os.path.abspath(out)}/{file}", f"{folder}/{name}")
+            for name, content in contents.items():
+                with open(f"{folder}/{name}", "w") as opened:
+                    json.dump(content, opened)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+        result.append({
+            "files": files, "contents": contents, "class": type(tokenizer).__name__, "length": len(tokenizer),
+            "special": sorted(tokenizer.all_special_ids),
+            "items": [[item["text"], item["ids"], item["decoded"]] for item in entries(tokenizer, samples, [])],
+        })  # fmt: skip
+    write(f"{out}/older.expected.json", result)
+
+
 if __name__ == "__main__":
-    {"pieces": pieces, "json": json_files, "generic": generic}[sys.argv[1]](sys.argv[2])
+    {"older": older, "pieces": pieces, "json": json_files, "generic": generic}[sys.argv[1]](sys.argv[2])
