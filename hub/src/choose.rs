@@ -165,6 +165,16 @@ mod tests {
     }
 
     #[test]
+    fn older_vocabularies_are_taken_where_there_is_no_tokenizer_json() {
+        // as published: sshleifer/distilbart-cnn-12-6, and bert-base-cased before 2021
+        let bart = ["config.json", "flax_model.msgpack", "merges.txt", "pytorch_model.bin", "vocab.json"];
+        assert_eq!(small("bart", &bart), ["config.json", "merges.txt", "vocab.json"]);
+        assert_eq!(small("bert", &["config.json", "vocab.txt"]), ["config.json", "vocab.txt"]);
+        let both = [&bart[..], &["tokenizer.json"]].concat();
+        assert_eq!(small("bart", &both), ["config.json", "tokenizer.json"]);
+    }
+
+    #[test]
     fn safetensors_are_taken_first_and_then_variants() {
         let both = ["model.safetensors", "pytorch_model.bin", "model.fp16.safetensors"];
         assert_eq!(weights("x/y", &both).expect("weights"), Weights::Whole("model.safetensors".into()));

@@ -42,6 +42,13 @@ pub fn resolve(
             })?]
         }
     };
+    if request.max_new_tokens == Some(0) {
+        return Err(DecodeError::Option {
+            option: "max_new_tokens",
+            value: "0".into(),
+            allowed: "at least 1".into(),
+        });
+    }
     let and_prompt = |new: usize| new.saturating_add(prompt.len());
     let requested = request.max_new_tokens.map(and_prompt).or(request.max_length);
     let by_default = defaults.max_new_tokens.map(and_prompt).or(defaults.max_length);

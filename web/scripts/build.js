@@ -15,6 +15,7 @@ const DIST = join(WEB, 'dist');
 const MODULES = {
   wordloom_web: join(WEB, 'pkg'),
   wordloom_web_documents: join(WEB, 'pkg-documents'),
+  wordloom_web_tokenizer: join(WEB, 'pkg-tokenizer'),
   wordloom_web_train: join(WEB, 'pkg-train'),
 };
 const [MODEL] = MODELS;

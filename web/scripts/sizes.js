@@ -1,5 +1,6 @@
 // Sizes of a browser's download for the package and for the page: raw, gzip and brotli. Fails above the limit. The code
-// of training (with the check of a GPU), of lessons and microscope, and of documents are downloads of their own.
+// of training (with the check of a GPU), of lessons and microscope, of documents, and of tokenizers that Hugging Face's library
+// reads are downloads of their own.
 //
 //   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -19,6 +20,7 @@ const isLeftOut = (name) => name.startsWith('model/') || /(^|\/)(node|worker-nod
 const LATER = [
   { name: 'of training', files: /(^|\/)([Tt]rain|check|wordloom_web_train)/, limit: 1_500_000 },
   { name: 'of lessons and microscope', files: /(^|\/)(Lessons|Microscope)-/, limit: 20_000 },
+  { name: 'of tokenizers', files: /(^|\/)((browser-|node-)?fast-tokenizer|wordloom_web_tokenizer)/, limit: 820_000 },
   { name: 'of documents', files: /(^|\/)(document|wordloom_web_documents)/, limit: 600_000 },
 ];
 const isLater = (name) => LATER.some(({ files }) => files.test(name));

@@ -1,11 +1,13 @@
 /** The packed package in projects of users. Each translates a sentence with the first example of the README. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { cp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, type Page, test as base } from '@playwright/test';
+import { grown } from './support/grown.ts';
+import { FIXTURES_FOLDER } from './support/harness.ts';
 import { pack, Project, tool } from './support/project.ts';
 import { TestServer } from './support/server.ts';
 
@@ -46,6 +48,7 @@ test('what is packed: everything that is needed, and nothing else', async () => 
   const scripts = files.filter((name) => name.endsWith('.js') || name.endsWith('.wasm'));
   const later = [
     ...['documents.js', 'document-worker.js', 'wordloom_web_documents_bg.wasm'],
+    'wordloom_web_tokenizer_bg.wasm',
     ...['train.js', 'train-worker.js', 'wordloom_web_train_bg.wasm'],
   ];
   for (const name of ['index.js', 'core.js', 'worker.js', 'node.js', 'index.d.ts', 'wordloom_web_bg.wasm', ...later]) {
@@ -69,7 +72,8 @@ test('a Vite project, built', async ({ page, tarball }) => {
   // The model is there once, without files that were not requested.
   const assets = await readdir(join(project.folder, 'dist/assets'));
   expect(assets.filter((name) => name.endsWith('.safetensors')).length).toBe(1);
-  expect(assets.filter((name) => name.endsWith('.wasm')).length).toBe(1);
+  const modules = assets.filter((name) => name.endsWith('.wasm')).map((name) => name.replace(/-.*/, ''));
+  expect(modules.sort()).toEqual(['wordloom_web_bg', 'wordloom_web_tokenizer_bg']);
   await server.stop();
   await project.remove();
 });
@@ -152,6 +156,44 @@ test('Node', async ({ tarball }) => {
 const PACKAGED = /```js\n(import \{ Translator \} from 'wordloom';\nimport model [^]*?)```/.exec(README)![1]!;
 const GERMAN = /from '(wordloom-model-[\w-]+)'/.exec(PACKAGED)![1]!;
 const packedModel = () => pack(fileURLToPath(new URL(`../models/${GERMAN}/`, import.meta.url)));
+
+/** Reads a text with a tokenizer whose module the worker fetches itself. */
+const TOKENIZE = `import { Translator } from 'wordloom';
+const translator = await Translator.create({ model: new URLSearchParams(globalThis.location?.search).get('model') ?? './bart', device: 'cpu' });
+const { ids } = await translator.tokenize('Hello world!');
+document.title = ids.join(' ');
+translator.destroy();
+`;
+
+test('a tokenizer in a module of its own: Vite, webpack and Node', async ({ page, tarball }) => {
+  const { items } = (JSON.parse(readFileSync(`${FIXTURES_FOLDER}../tokenizers/older.expected.json`, 'utf8')) as { items: [string, number[]][] }[])[0]!;
+  const ids = items.find(([text]) => text === 'Hello world!')![1].join(' ');
+  const bart = await grown({ model: 'bart', vocabulary: 460, files: { 'vocab.json': 'older.bart-vocab.json', 'merges.txt': 'older.bart-merges.txt' } });
+  const webpack = `
+    import webpack from 'webpack';
+    const output = { path: import.meta.dirname + '/packed', filename: 'main.js' };
+    webpack({ mode: 'production', entry: './main.js', output }, (error, stats) => {
+      if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exitCode = 1; }
+    });`;
+  const node = TOKENIZE.replace('document.title = ids', 'console.log(ids').replace("join(' ')", "join(' '))");
+  const files = { 'index.html': HTML, 'main.js': TOKENIZE, 'build.js': webpack, 'node.js': node };
+  const project = await Project.create([tarball], files, ['vite', 'webpack']);
+  await project.node(tool('vite/bin/vite.js'), 'build');
+  await project.node('build.js');
+  await project.write({ 'packed/index.html': HTML });
+  for (const folder of ['dist', 'packed']) {
+    const server = await TestServer.start({ '/': join(project.folder, folder, '/'), '/bart/': `${bart}/` });
+    server.policy = STRICT;
+    await page.goto(`${server.url}/?model=/bart/`);
+    await expect(page).toHaveTitle(ids, { timeout: 60_000 });
+    expect(server.requestsFor('.wasm').filter(({ path }) => path.includes('tokenizer')).length, folder).toBeLessThanOrEqual(1);
+    await server.stop();
+  }
+  await cp(bart, join(project.folder, 'bart'), { recursive: true });
+  expect(await project.node('node.js')).toBe(`${ids}\n`);
+  await project.remove();
+  await rm(bart, { recursive: true });
+});
 
 test('a model in a package of its own: Vite and Node', async ({ page, tarball }) => {
   const model = await packedModel();

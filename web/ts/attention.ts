@@ -1,4 +1,5 @@
 /** Attention weights with their tokens. */
+import { MAP_CHOICE, onlyKnown } from './check-input.js';
 import { WordloomError } from './errors.js';
 import type { AttentionInput, AttentionMap, EngineInfo, Token, TranslateOptions, Translation } from './types.js';
 import type { Abort, Engine } from './wordloom_web.js';
@@ -35,6 +36,7 @@ export async function attentionOf(
   which: NonNullable<TranslateOptions['attention']>,
   abort: Abort,
 ): Promise<AttentionMap | undefined> {
+  onlyKnown('attention', which, MAP_CHOICE);
   const { sentence: index = 0, ...rest } = which;
   const sentence = translation.sentences[index];
   if (!sentence) {

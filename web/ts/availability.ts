@@ -1,5 +1,6 @@
 /** Whether the bundled model translates a pair of languages, and whether the browser has it. */
 import { BUNDLED_LANGUAGES, bundledModel } from './bundled-model.js';
+import { WordloomError } from './errors.js';
 import { addressOf } from './loading/address.js';
 import { keyOf, lockName, storeFor } from './loading/store.js';
 import { hasSimd } from './simd.js';
@@ -15,8 +16,16 @@ export interface LanguagePair {
 
 export function translates({ sourceLanguage, targetLanguage }: LanguagePair): boolean {
   const matches = (tag: string | undefined, language: string) =>
-    tag === undefined || new Intl.Locale(tag).language === language;
+    tag === undefined || languageOf(tag) === language;
   return matches(sourceLanguage, BUNDLED_LANGUAGES.source) && matches(targetLanguage, BUNDLED_LANGUAGES.target);
+}
+
+function languageOf(tag: string): string {
+  try {
+    return new Intl.Locale(tag).language;
+  } catch (error) {
+    throw new WordloomError('input', `${JSON.stringify(tag)} is not a language tag, such as en or en-GB.`, { cause: error });
+  }
 }
 
 export async function bundledAvailability(pair: LanguagePair): Promise<Availability> {

@@ -5,6 +5,7 @@ import type { Platform } from './server.js';
 import { startModule } from './wasm.js';
 
 export const browser: Platform = {
+  fetchModule: fetchBeside,
   startWasm: () => startModule(() => fetchBeside(new URL('./wordloom_web_bg.wasm', import.meta.url))),
   openFolder: openBrowserFolder,
 };

@@ -50,9 +50,11 @@ export class Translator extends TranslatorBase {
     if (wire.device === 'gpu') {
       throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
     }
+    const isChosen = wire.device === 'auto';
     wire.device = 'cpu';
     const { client, info } = await connect(options.worker === false ? directChannel : threadChannel, wire, options);
-    return new Translator(client, info);
+    const device = isChosen ? { ...info.device, notice: 'running on CPU (Node has no WebGPU)' } : info.device;
+    return new Translator(client, { ...info, device });
   }
 
   /** Whether the bundled model translates this pair. */

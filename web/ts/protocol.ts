@@ -93,6 +93,7 @@ export interface Calls extends CheckCalls, DocumentCalls, TrainCalls {
   explain: { input: WireExplain; output: Explanation };
   attention: { input: AttentionInput; output: AttentionMap };
   tokenize: { input: string; output: { ids: number[]; tokens: string[] } };
+  detokenize: { input: { ids: Uint32Array; skipSpecialTokens: boolean }; output: string };
   memory: { input: undefined; output: Memory };
   positions: { input: number; output: Positions };
   trace: { input: WireTraceInput; output: WireTrace };

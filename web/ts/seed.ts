@@ -2,7 +2,7 @@ import type { SearchOptions } from './types.js';
 
 /** Adds a random seed to options that sample without a seed. `byDefault`: the model samples by default. */
 export function withSeed<T extends SearchOptions>(options: T, byDefault: boolean): T {
-  if (!(options?.sample ?? byDefault) || options?.seed !== undefined) return options;
+  if (!(options?.sample ?? byDefault) || (options?.seed ?? undefined) !== undefined) return options;
   return { ...options, seed: crypto.getRandomValues(new Uint32Array(1))[0]! };
 }
 

@@ -5,6 +5,7 @@ import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol
 import type { EngineInfo, Generated, GenerateRequest, Partial, ProgressEvent, Token, TranslateOptions } from './types.js';
 import { attentionMap, attentionOf } from './attention.js';
 import { explained } from './explain.js';
+import { openTokenizer } from './open-tokenizer.js';
 import { pause } from './pause.js';
 import { addSeed, withSeed } from './seed.js';
 import { Traces } from './server-traces.js';
@@ -15,6 +16,8 @@ import { Abort, colourTable, Engine, families, type Host, type LoadEvent, Trace 
 export interface Platform {
   /** Starts the wasm module once. */
   startWasm(): Promise<void>;
+  /** Fetches another wasm module, which lies beside the script that names it. */
+  fetchModule(url: URL): Promise<Response | BufferSource>;
   openFolder(
     options: WireCreate,
     report: (event: ProgressEvent) => void,
@@ -31,6 +34,7 @@ type Call = Extract<ToEngine, { type: 'call' }>;
 /** Calls that do not wait for a running translation, because they need the device briefly or not at all. */
 const IMMEDIATE: ReadonlySet<Method> = new Set<Method>([
   'tokenize',
+  'detokenize',
   'memory',
   'positions',
   'openTrace',
@@ -166,6 +170,8 @@ export class Server {
         return withAbort(signal, async (abort) => explained(await engine.explain(call.input, abort)));
       case 'tokenize':
         return Promise.resolve(engine.tokenize(call.input));
+      case 'detokenize':
+        return Promise.resolve(engine.detokenize(call.input.ids, call.input.skipSpecialTokens));
       case 'memory':
         return Promise.resolve(engine.memory());
       case 'positions':
@@ -186,7 +192,11 @@ export class Server {
       await wasm;
       // `ready` is reported below, after the check of the last file.
       const progress = (event: LoadEvent) => event.stage !== 'ready' && report(event);
-      loading = Engine.load(folder.host, options.device, options.weights, options.passOver, { pause, progress });
+      loading = Engine.load(folder.host, options.device, options.weights, options.passOver, {
+        pause,
+        progress,
+        fastTokenizer: (of) => openTokenizer(of, (url) => this.#platform.fetchModule(url)),
+      });
       const [engine] = await unless(signal, Promise.all([loading, folder.complete]));
       this.#engine = engine;
       report({ stage: 'ready' });

@@ -30,6 +30,10 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
 function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base: string): WireSource {
   const { model } = options;
   if (model === undefined) return required(bundled);
+  if (typeof model === 'string' && /^(firefox|built-in):/.test(model)) {
+    const instead = 'here, give the URL of a folder, or the package of a model.';
+    throw new WordloomError('input', `${quote(model)} is a name for the wordloom command: ${instead}`);
+  }
   const name = typeof model === 'string' ? hubName(model) : undefined;
   return name === undefined ? wireSource(model, base) : hubSource(name, options, base);
 }

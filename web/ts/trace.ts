@@ -1,4 +1,5 @@
 /** A trace on the caller's side. It has the tokens; the weights stay in the engine until a call requests them. */
+import { MAP_CHOICE, onlyKnown } from './check-input.js';
 import type { Client } from './client.js';
 import { WordloomError } from './errors.js';
 import type { Explanation, TraceExplainOptions } from './explain-types.js';
@@ -40,32 +41,31 @@ export class Trace {
   }
 
   /** The weights of one map. */
-  map(choice: MapChoice, { signal }: CallOptions = {}): Promise<Weights> {
-    return this.#client.call('traceMap', { trace: this.#id, which: complete(choice) }, signal);
+  async map(choice: MapChoice, options?: CallOptions): Promise<Weights> {
+    return this.#client.call('traceMap', { trace: this.#id, which: complete(choice) }, options?.signal);
   }
 
   /** One map, or all heads of a kind, as pixels for a canvas. */
-  paint(choice: MapChoice | GridChoice, view: MapView, { signal }: CallOptions = {}): Promise<Pixels> {
+  async paint(choice: MapChoice | GridChoice, view: MapView, options?: CallOptions): Promise<Pixels> {
     const which = complete(choice);
-    return this.#client.call('tracePaint', { trace: this.#id, which, view }, signal);
+    return this.#client.call('tracePaint', { trace: this.#id, which, view }, options?.signal);
   }
 
   /** Statistics and a name for every head of a kind, by layer. */
-  statistics(
-    choice: { kind: AttentionKind; sentence?: number },
-    { signal }: CallOptions = {},
-  ): Promise<HeadStatistics[]> {
+  async statistics(choice: { kind: AttentionKind; sentence?: number }, options?: CallOptions): Promise<HeadStatistics[]> {
+    onlyKnown('The choice', choice, ['kind', 'sentence']);
     const { kind, sentence = 0 } = choice;
-    return this.#client.call('traceStatistics', { trace: this.#id, kind, sentence }, signal);
+    return this.#client.call('traceStatistics', { trace: this.#id, kind, sentence }, options?.signal);
   }
 
   /**
    * Every number of one attention, as `translator.explain` has them, for a trace with taps: no model runs. Steps without taps are
    * left out; `missing` of the result has the names of these taps.
    */
-  explain(options: TraceExplainOptions, { signal }: CallOptions = {}): Promise<Explanation> {
+  async explain(options: TraceExplainOptions, callOptions?: CallOptions): Promise<Explanation> {
+    onlyKnown('The choice', options, ['query', ...MAP_CHOICE]);
     const { query, kind = 'encoder', layer = null, head = 0, sentence = 0 } = options;
-    return this.#client.call('traceExplain', { trace: this.#id, which: { sentence, kind, layer, head, query } }, signal);
+    return this.#client.call('traceExplain', { trace: this.#id, which: { sentence, kind, layer, head, query } }, callOptions?.signal);
   }
 
   /** The bytes of a file. `sentence` is for `npz`. */
@@ -90,6 +90,7 @@ export class Trace {
 
 /** The choice with its defaults. */
 function complete<C extends MapChoice | GridChoice>(choice: C): Required<C> {
+  onlyKnown('The choice', choice, MAP_CHOICE);
   const { kind, layer = 'mean', head = 'mean', sentence = 0 } = choice;
   return { kind, layer, head, sentence } as Required<C>;
 }
@@ -97,6 +98,7 @@ function complete<C extends MapChoice | GridChoice>(choice: C): Required<C> {
 /** The message of `translator.trace`. */
 export function wireTrace(input: TraceInput): WireTraceInput {
   const { sentences, signal: _, ...rest } = input ?? {};
+  onlyKnown('The input of trace', rest, ['sentences', 'model', 'kinds', 'memory', 'taps', 'alternatives', 'sourceLanguage', 'targetLanguage']);
   if (!Array.isArray(sentences)) {
     throw new WordloomError('input', 'sentences must be a list of { sentence, hypothesis } of a translation.');
   }

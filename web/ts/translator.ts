@@ -1,3 +1,4 @@
+import { onlyKnown, wholeNumber } from './check-input.js';
 import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
 import { wireExplain } from './explain.js';
@@ -41,13 +42,13 @@ export class TranslatorBase {
   }
 
   translate(text: string, options: TranslateOptions = {}): Promise<Translation> {
-    const { signal, ...search } = options;
+    const { signal, ...search } = options ?? {};
     return this.#call('translate', () => ({ text: string(text), options: search }), signal);
   }
 
   /** Partial translations; the last one has the whole `translation`. Leaving the loop stops the work. */
   translateStreaming(text: string, options: TranslateOptions = {}): AsyncIterableIterator<Partial> {
-    const { signal, ...search } = options;
+    const { signal, ...search } = options ?? {};
     const left = new AbortController();
     const stream = new PartialStream(() => left.abort());
     // One signal for both ways to stop. (Some supported browsers lack `AbortSignal.any`.)
@@ -66,17 +67,25 @@ export class TranslatorBase {
 
   /** Searches over token ids, as Hugging Face's `generate`; needs no tokenizer. */
   generate(requests: GenerateRequest | GenerateRequest[], options: CallOptions = {}): Promise<Generated[]> {
-    return this.#call('generate', () => objects(requests), options.signal);
+    return this.#call('generate', () => objects(requests), options?.signal);
   }
 
   /** A teacher-forced pass: logits, hidden states, and all attention weights. */
   forward(input: ForwardInput, options: CallOptions = {}): Promise<ForwardOutput> {
-    return this.#call('forward', () => input, options.signal);
+    const checked = () => {
+      onlyKnown('The input of forward', input, ['inputIds', 'attentionMask', 'tokenTypeIds', 'decoderInputIds']);
+      return input;
+    };
+    return this.#call('forward', checked, options?.signal);
   }
 
   /** The attention of one layer and head, or of means over them, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
-    return this.#call('attention', () => input, options.signal);
+    const checked = () => {
+      onlyKnown('The input of attention', input, ['sourceTokens', 'targetTokens', 'kind', 'layer', 'head']);
+      return input;
+    };
+    return this.#call('attention', checked, options?.signal);
   }
 
   /**
@@ -148,16 +157,26 @@ export class TranslatorBase {
 
   /** The first rows of the model's position table. */
   positions(count = 50, options: CallOptions = {}): Promise<Positions> {
-    return this.#call('positions', () => count, options.signal);
+    return this.#call('positions', () => wholeNumber(count, 'count'), options?.signal);
   }
 
+  /** The source tokens of a text. Also for models that do not translate, such as GPT-2 and BERT. */
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[] }> {
     return this.#call('tokenize', () => string(text));
   }
 
+  /** The text of token ids, such as those of `generate`. Ends, padding and languages are left out, or kept on request. */
+  detokenize(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): Promise<string> {
+    const { skipSpecialTokens = true } = options ?? {};
+    return this.#call('detokenize', () => {
+      if (!Array.isArray(ids)) throw new WordloomError('input', 'ids must be a list of token ids.');
+      return { ids: Uint32Array.from(ids, (id, at) => wholeNumber(id, `ids[${at}]`)), skipSpecialTokens };
+    });
+  }
+
   /** Number of source tokens in `text`. */
   async measureInputUsage(text: string, options: CallOptions = {}): Promise<number> {
-    const { ids } = await this.#call('tokenize', () => string(text), options.signal);
+    const { ids } = await this.#call('tokenize', () => string(text), options?.signal);
     return ids.length;
   }
 

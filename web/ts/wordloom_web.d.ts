@@ -3,6 +3,7 @@ import type { PassOver } from './check-types.js';
 import type { Explanation } from './explain-types.js';
 import type { WireExplain, WireSearchTree, WireTraceExplain } from './protocol.js';
 import type { HeadName, SearchTree } from './search-types.js';
+import type { FastTokenizer } from './wordloom_web_tokenizer.js';
 import type {
   ColourMap,
   GridChoice,
@@ -59,6 +60,11 @@ export interface Host {
   progress(event: LoadEvent): unknown;
 }
 
+export interface LoadHost extends Host {
+  /** Opens the tokenizer of a folder that Hugging Face's library reads, in a module of its own. */
+  fastTokenizer(folder: HostFolder): Promise<FastTokenizer>;
+}
+
 export class Abort {
   constructor(host: Host);
   abort(): void;
@@ -85,7 +91,7 @@ export class Engine {
     device: string,
     weights: string,
     passOver: PassOver | undefined,
-    host: Host,
+    host: LoadHost,
   ): Promise<Engine>;
   info(): EngineInfo;
   translate(
@@ -105,6 +111,7 @@ export class Engine {
   trace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }, abort: Abort): Promise<Trace>;
   keptTrace(input: Omit<WireTraceInput, 'sentences'> & { sentences: WirePair[] }): Trace | undefined;
   positions(count: number): Positions;
+  detokenize(ids: Uint32Array, skipSpecialTokens: boolean): string;
   tokenize(text: string): { ids: number[]; tokens: string[] };
   memory(): Memory;
   destroy(): void;

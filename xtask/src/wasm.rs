@@ -71,6 +71,8 @@ pub fn lints() -> Command {
         "--package",
         "wordloom-web-documents",
         "--package",
+        "wordloom-web-tokenizer",
+        "--package",
         "wordloom-web-train",
         "--lib",
     ];

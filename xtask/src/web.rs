@@ -52,6 +52,7 @@ fn package() -> Step {
             "web/scripts",
             "web/pkg",
             "web/pkg-documents",
+            "web/pkg-tokenizer",
             "web/pkg-train",
             "web/package.json",
             "web/package-lock.json",

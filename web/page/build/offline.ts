@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 import { transformWithOxc } from 'vite';
 
-/** Files of the tab "Train" and of documents: kept when they are first used, because most visitors never do. */
-const LATER = /^assets\/(Train|train|wordloom_web_train|document|wordloom_web_documents)/;
+/** Files of the tab "Train", of documents and of some models' tokenizers: kept when they are first used, because most visitors
+ * never do. */
+const LATER = /^assets\/(Train|train|wordloom_web_train|document|wordloom_web_documents|fast-tokenizer|browser-fast-tokenizer|wordloom_web_tokenizer)/;
 
 export function offline(source: string): Plugin {
   let publicFolder = '';

@@ -51,44 +51,78 @@ export function familyOf(config: Uint8Array | undefined): string | undefined {
 }
 
 /** Families whose models are of no use in a page without their tokenizers. */
-export const WITH_TEXT = ['marian', 'mbart', 'm2m_100', 'pegasus', 't5'];
+export const WITH_TEXT = ['bart', 'bigbird_pegasus', 'led', 'longt5', 'marian', 'mbart', 'm2m_100', 'pegasus', 't5'];
+/** Models that do not translate: a tokenizer is read if there is one. */
+export const WITHOUT_TRANSLATION = ['bert', 'distilbert', 'gpt2', 'roberta', 'xlm-roberta'];
+
+/** Lists of a tokenizer's files. The first list that is complete is read. */
+export type TextFiles = readonly (readonly string[])[];
 
 const MARIAN = ['source.spm', 'target.spm', 'vocab.json'];
-/** Files by tokenizer class, or by `model_type` without a class. Any other model may have Marian's files. */
-const FILES = new Map([
-  ['T5Tokenizer', ['spiece.model']],
-  ['PegasusTokenizer', ['spiece.model']],
-  ['MBartTokenizer', ['sentencepiece.bpe.model']],
-  ['MBart50Tokenizer', ['sentencepiece.bpe.model']],
-  ['NllbTokenizer', ['sentencepiece.bpe.model']],
-  ['M2M100Tokenizer', ['sentencepiece.bpe.model', 'vocab.json']],
+const JSON_FILE = ['tokenizer.json'];
+const BYTE_PAIRS: TextFiles = [JSON_FILE, ['vocab.json', 'merges.txt']];
+const PIECES: TextFiles = [['spiece.model'], JSON_FILE];
+const BPE_PIECES: TextFiles = [['sentencepiece.bpe.model'], JSON_FILE];
+const WORD_PIECES: TextFiles = [JSON_FILE, ['vocab.txt']];
+/** Files by tokenizer class. SentencePiece models come first, because the engine reads them without another module. */
+const FILES = new Map<string, TextFiles>([
+  ['MarianTokenizer', [MARIAN]],
+  ['T5Tokenizer', PIECES],
+  ['PegasusTokenizer', PIECES],
+  ['MBartTokenizer', BPE_PIECES],
+  ['MBart50Tokenizer', BPE_PIECES],
+  ['NllbTokenizer', BPE_PIECES],
+  ['M2M100Tokenizer', [['sentencepiece.bpe.model', 'vocab.json']]],
+  ['GPT2Tokenizer', BYTE_PAIRS],
+  ['RobertaTokenizer', BYTE_PAIRS],
+  ['BartTokenizer', BYTE_PAIRS],
+  ['LEDTokenizer', BYTE_PAIRS],
+  ['LongformerTokenizer', BYTE_PAIRS],
+  ['BertTokenizer', WORD_PIECES],
+  ['DistilBertTokenizer', WORD_PIECES],
 ]);
-const CLASSES = new Map([
-  ['t5', 'T5Tokenizer'],
-  ['pegasus', 'PegasusTokenizer'],
-  ['bigbird_pegasus', 'PegasusTokenizer'],
-  ['mbart', 'MBartTokenizer'],
-  ['m2m_100', 'M2M100Tokenizer'],
+/** Files by `model_type`, for models without a class. */
+const BY_TYPE = new Map<string, TextFiles>([
+  ['marian', [MARIAN]],
+  ['t5', PIECES],
+  ['longt5', PIECES],
+  ['pegasus', PIECES],
+  ['bigbird_pegasus', PIECES],
+  ['mbart', BPE_PIECES],
+  ['m2m_100', [['sentencepiece.bpe.model', 'vocab.json']]],
+  ['gpt2', BYTE_PAIRS],
+  ['bart', BYTE_PAIRS],
+  ['led', BYTE_PAIRS],
+  ['roberta', BYTE_PAIRS],
+  ['bert', WORD_PIECES],
+  ['distilbert', WORD_PIECES],
+  ['xlm-roberta', [JSON_FILE]],
 ]);
-/** Class names that do not identify files. */
-const NO_CLASSES = ['PreTrainedTokenizer', 'TokenizersBackend'];
-/** Models that do not translate, so that their tokenizers are not read. */
-const WITHOUT_TEXT = ['bert', 'gpt2'];
+/** Any other model may have Marian's files. */
+const ANY: TextFiles = [MARIAN, JSON_FILE];
 
 /** The files that a model needs for text, by `config.json` and `tokenizer_config.json`, as in the engine. */
-export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8Array | undefined): string[] {
+export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8Array | undefined): TextFiles {
   const [model, tokenizer] = [config, tokenizerConfig].map((bytes) => (bytes ? (parseJson(bytes) as Json) : undefined));
-  const type = model?.['model_type'];
-  if (WITHOUT_TEXT.includes(String(type))) return [];
-  const names = [tokenizer, model].map((json) => json?.['tokenizer_class']);
-  const classes = names.filter((name) => typeof name === 'string').map((name) => name.replace(/Fast$/, ''));
-  const named = classes.find((name) => !NO_CLASSES.includes(name)) ?? CLASSES.get(String(type));
-  return FILES.get(String(named)) ?? MARIAN;
+  const name = [tokenizer, model].map((json) => json?.['tokenizer_class']).find((name) => typeof name === 'string');
+  const ofClass = FILES.get(String(name).replace(/Fast$/, ''));
+  if (ofClass) return ofClass;
+  const ofType = BY_TYPE.get(String(model?.['model_type'])) ?? ANY;
+  // Under a generic class, `tokenizer.json` decides everything, but for these families.
+  return name === undefined || ofType === PIECES ? ofType : [JSON_FILE, ...ofType];
+}
+
+/** Files that some tokenizers have besides, by `tokenizer_config.json` and the list that was found. */
+export function olderFiles(found: readonly string[], tokenizerConfig: Uint8Array | undefined): string[] {
+  const isFast = found === JSON_FILE || found[1] === 'merges.txt' || found[0] === 'vocab.txt';
+  const config = tokenizerConfig && (parseJson(tokenizerConfig) as Json);
+  return isFast && config?.['added_tokens_decoder'] === undefined ? ['special_tokens_map.json', 'added_tokens.json'] : [];
 }
 
 /** The files that a page would download of a repository, by the names of its files and its family. */
 export function chosenFiles(names: readonly string[], family: string | null): string[] {
-  const text = FILES.get(CLASSES.get(String(family)) ?? '') ?? MARIAN;
+  const lists = BY_TYPE.get(String(family)) ?? ANY;
+  const text = lists.find((list) => list.every((name) => names.includes(name))) ?? [];
   const small = ['config.json', 'generation_config.json', 'tokenizer_config.json', ...text];
   const weights = WEIGHTS.map(({ single, index }) => {
     if (names.includes(single)) return [single];

@@ -6,11 +6,11 @@ export type Manifest = Record<string, string>;
 export async function readManifest(
   manifest: string | Manifest | undefined,
   signal: AbortSignal,
-  fetchText: (url: string, signal: AbortSignal) => Promise<string> = fetchFrom,
+  read: (url: string, signal: AbortSignal) => Promise<string> = fetchText,
 ): Promise<Manifest> {
   if (manifest === undefined) return {};
   if (typeof manifest !== 'string') return checked(manifest, 'manifest');
-  const text = await fetchText(manifest, signal);
+  const text = await read(manifest, signal);
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -30,7 +30,7 @@ function checked(manifest: unknown, label: string): Manifest {
   return Object.fromEntries(entries.map(([name, sum]) => [name, String(sum).toLowerCase()]));
 }
 
-async function fetchFrom(url: string, signal: AbortSignal): Promise<string> {
+export async function fetchText(url: string, signal: AbortSignal): Promise<string> {
   let response: Response;
   try {
     response = await fetch(url, { signal });

@@ -13,7 +13,7 @@ import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
 import { ModelCache } from './model-cache.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
-import { type Manifest, readManifest } from './manifest.js';
+import { fetchText, type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
 import { openRemoteFolder } from './remote-folder.js';
 import { sha256OfFile } from './sha256.js';
@@ -112,8 +112,10 @@ async function openFile(label: string, name: string, path: string, handles: numb
 }
 
 async function readText(url: string, signal: AbortSignal): Promise<string> {
-  if (url.startsWith('file:')) return readFile(fileURLToPath(url), 'utf8');
-  const response = await fetch(url, { signal });
-  if (!response.ok) throw new WordloomError('network', `The manifest ${url} answered with status ${response.status}.`);
-  return response.text();
+  if (!url.startsWith('file:')) return fetchText(url, signal);
+  try {
+    return await readFile(fileURLToPath(url), 'utf8');
+  } catch (error) {
+    throw new WordloomError('input', `The manifest ${fileURLToPath(url)} cannot be read.`, { cause: error });
+  }
 }

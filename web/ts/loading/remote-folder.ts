@@ -4,7 +4,19 @@ import type { EngineInfo } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
 import type { Address } from './address.js';
 import { Download } from './download.js';
-import { familyOf, hasTargetVocabulary, type OpenFolder, pairOf, shardsOf, textFiles, WEIGHTS, WITH_TEXT } from './folder.js';
+import {
+  familyOf,
+  hasTargetVocabulary,
+  olderFiles,
+  type OpenFolder,
+  pairOf,
+  shardsOf,
+  type TextFiles,
+  textFiles,
+  WEIGHTS,
+  WITH_TEXT,
+  WITHOUT_TRANSLATION,
+} from './folder.js';
 import { NotFound } from './http.js';
 import type { ModelCache } from './model-cache.js';
 import type { Manifest } from './manifest.js';
@@ -50,30 +62,42 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
     files.push(file);
     found.set(name, file);
   };
-  const missingText: unknown[] = [];
-  const getText = (name: string) =>
-    get(name, false).catch((error: unknown) => {
-      if (!(error instanceof NotFound)) throw error;
-      missingText.push(error);
-    });
   await settled([
     get('config.json', false),
     get('generation_config.json', true),
     get('tokenizer_config.json', true),
   ]);
-  await checkFamily(options, familyOf(whole(found.get('config.json'))));
   const [config, tokenizer] = ['config.json', 'tokenizer_config.json'].map((name) => whole(found.get(name)));
+  const family = familyOf(config);
+  await checkFamily(options, family);
   // Without them, the model still takes token ids.
-  const text = textFiles(config, tokenizer);
-  await settled(text.map(getText));
-  if (missingText.length > 0 && missingText.length === text.length) {
-    checkText(options, familyOf(config), text);
-    options.modelCache.progress.warn(`${options.address.label} has no ${text.join(', ')}: it takes token ids, but no text.`);
-  } else if (missingText.length > 0) {
-    throw missingText[0];
-  }
+  const text = await receiveText(textFiles(config, tokenizer), (name) => get(name, false));
+  if (text === undefined) reportNoText(options, family, textFiles(config, tokenizer));
+  else await settled(olderFiles(text, tokenizer).map((name) => get(name, true)));
   if (hasTargetVocabulary(tokenizer)) await get('target_vocab.json', true);
   return found;
+}
+
+/** Receives the first list that is complete; undefined if none is there. */
+async function receiveText(
+  lists: TextFiles,
+  get: (name: string) => Promise<void>,
+): Promise<readonly string[] | undefined> {
+  let incomplete: unknown;
+  for (const list of lists) {
+    const missing: unknown[] = [];
+    const tried = list.map((name) =>
+      get(name).catch((error: unknown) => {
+        if (!(error instanceof NotFound)) throw error;
+        missing.push(error);
+      }),
+    );
+    await settled(tried);
+    if (missing.length === 0) return list;
+    if (missing.length < list.length) incomplete ??= missing[0];
+  }
+  if (incomplete !== undefined) throw incomplete;
+  return undefined;
 }
 
 function whole(file: Download | undefined): Uint8Array | undefined {
@@ -94,10 +118,16 @@ async function checkFamily({ address, families }: RemoteOptions, family: string 
 }
 
 /** Refuses a repository without a tokenizer. Other folders may be for token ids. */
-function checkText({ address }: RemoteOptions, family: string | undefined, text: string[]): void {
-  if (address.lists('config.json') === undefined || !WITH_TEXT.includes(String(family))) return;
-  const other = address.lists('tokenizer.json') ? ' (it has tokenizer.json, which the browser build does not read)' : '';
-  throw new WordloomError('unsupported', `${address.label} has no ${text.join(', ')}${other}: without its tokenizer it takes no text.`, {
+function reportNoText({ address, modelCache }: RemoteOptions, family: string | undefined, lists: TextFiles): void {
+  const wanted = lists.map((list) => list.join(', ')).join(', and no ');
+  if (address.lists('config.json') === undefined || !WITH_TEXT.includes(String(family))) {
+    if (WITHOUT_TRANSLATION.includes(String(family))) return;
+    modelCache.progress.warn(`${address.label} has no ${wanted}: it takes token ids, but no text.`);
+    return;
+  }
+  const isOther = address.lists('tokenizer.json') && lists.every((list) => list[0] !== 'tokenizer.json');
+  const other = isOther ? ' (it has tokenizer.json, which models of its class do not read)' : '';
+  throw new WordloomError('unsupported', `${address.label} has no ${wanted}${other}: without its tokenizer it takes no text.`, {
     code: 'no-tokenizer',
     values: { name: address.label },
   });

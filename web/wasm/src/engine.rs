@@ -308,12 +308,18 @@ impl Engine {
     /// The ids and pieces of a source text, including the end token.
     pub fn tokenize(&self, text: &str) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
-        let tokenizer = runner.translator()?.tokenizer();
+        let tokenizer = runner.tokenizer()?;
         let direction = tokenizer.direction(None, None).map_err(Failure::from)?;
         let ids = tokenizer.encode_source(text, &direction).map_err(Failure::from)?;
         let piece = |id| tokenizer.source_token(id).unwrap_or_default().into_owned();
         let tokens = ids.iter().map(|&id| piece(id)).collect();
         Ok(to_js(&Tokenized { ids, tokens })?)
+    }
+
+    /// The text of token ids.
+    pub fn detokenize(&self, ids: Vec<u32>, skip_special_tokens: bool) -> Result<String, JsValue> {
+        let runner = self.0.runner()?;
+        Ok(runner.tokenizer()?.decode(&ids, skip_special_tokens).map_err(Failure::from)?)
     }
 
     /// The memory in use.
@@ -579,7 +585,7 @@ fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
     let gpu = device.gpu();
     let (tokenizer, ids_only) = match runner {
         Runner::Text(translator) => (Some(translator.tokenizer()), None),
-        Runner::Ids(_, reason) => (None, Some(reason.clone())),
+        Runner::Ids { reason, .. } => (None, Some(reason.clone())),
     };
     let [source_language, target_language] =
         tokenizer.map_or([None, None], |tokenizer| default_languages(tokenizer, generation));

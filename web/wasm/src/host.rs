@@ -13,6 +13,7 @@ use wasm_bindgen_futures::JsFuture;
 use wordloom::model::files::{HostFile, HostFileError, ModelFiles};
 
 use crate::failure::{Failure, message_of};
+use crate::fast_tokenizer::JsTokenizer;
 
 #[wasm_bindgen]
 extern "C" {
@@ -22,7 +23,11 @@ extern "C" {
     pub fn pause(this: &Host) -> Promise;
     #[wasm_bindgen(method)]
     pub fn progress(this: &Host, event: JsValue);
+    /// The promise of a [`JsTokenizer`].
+    #[wasm_bindgen(method, js_name = fastTokenizer)]
+    fn fast_tokenizer(this: &Host, folder: &HostFolder) -> Promise;
 
+    #[derive(Clone)]
     pub type HostFolder;
     #[wasm_bindgen(method, getter)]
     fn label(this: &HostFolder) -> String;
@@ -45,6 +50,7 @@ extern "C" {
 pub struct Folder {
     pub files: ModelFiles,
     entries: Vec<Entry>,
+    folder: HostFolder,
 }
 
 struct Entry {
@@ -77,7 +83,13 @@ impl Folder {
             };
             (entry.name.clone(), Arc::new(bytes) as Arc<dyn HostFile>)
         });
-        Self { files: ModelFiles::host(folder.label(), files), entries }
+        Self { files: ModelFiles::host(folder.label(), files), entries, folder: folder.clone() }
+    }
+
+    /// The tokenizer of the folder that Hugging Face's library reads, in a module that is fetched now.
+    pub async fn fast_tokenizer(&self, host: &Host) -> Result<JsTokenizer, Failure> {
+        let tokenizer = JsFuture::from(host.fast_tokenizer(&self.folder)).await.map_err(Failure::Js)?;
+        Ok(tokenizer.unchecked_into())
     }
 
     /// Waits until the bytes of a file before `end` have arrived, while a model is being opened.

@@ -11,6 +11,7 @@ mod codes;
 mod engine;
 mod explain;
 mod failure;
+mod fast_tokenizer;
 mod glossary;
 mod host;
 mod languages;

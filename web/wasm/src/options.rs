@@ -7,7 +7,7 @@ use wordloom::TranslateOptions;
 use wordloom::json_problem::json_problem;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 
-use crate::failure::{Failure, OPTIONS};
+use crate::failure::{Failure, OPTIONS, message_of};
 
 /// JavaScript's names, and the library's.
 const NAMES: [(&str, &str); 25] = [
@@ -66,7 +66,9 @@ pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
             return Err(Failure::input(format!("the option {name:?} is {number}; expected a finite number")));
         }
     }
-    let text: String = JSON::stringify(value).map_err(Failure::Js)?.into();
+    let text = JSON::stringify(value); // which has no form for a `BigInt`
+    let text: String =
+        text.map_err(|error| Failure::input(format!("the options: {}", message_of(&error))))?.into();
     serde_json::from_str(&text)
         .map_err(|error| Failure::input(format!("the options: {}", json_problem(&error))))
 }

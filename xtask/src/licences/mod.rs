@@ -38,7 +38,7 @@ const PRODUCTS: [Product; 4] = [
     Product { name: "wordloom-python", crates: &["wordloom-python"], target: ALL, has_page: false },
     Product {
         name: "wordloom-npm",
-        crates: &["wordloom-web", "wordloom-web-documents", "wordloom-web-train"],
+        crates: &["wordloom-web", "wordloom-web-documents", "wordloom-web-tokenizer", "wordloom-web-train"],
         target: WASM,
         has_page: true,
     },

@@ -1,5 +1,5 @@
-//! `web/pkg`, `web/pkg-documents` and `web/pkg-train`: the library as wasm modules, with their JavaScript. Documents and
-//! training have their own, so that the first download does not hold them.
+//! `web/pkg`, `web/pkg-documents`, `web/pkg-tokenizer` and `web/pkg-train`: the library as wasm modules, with their JavaScript.
+//! Documents, Hugging Face's tokenizers and training have their own, so that the first download does not hold them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,19 @@ struct Module {
     pkg: &'static str,
 }
 
-const MODULES: [Module; 3] = [
+const MODULES: [Module; 4] = [
     Module { name: "module", package: "wordloom-web", file: "wordloom_web", pkg: "web/pkg" },
     Module {
         name: "module of documents",
         package: "wordloom-web-documents",
         file: "wordloom_web_documents",
         pkg: "web/pkg-documents",
+    },
+    Module {
+        name: "module of tokenizers",
+        package: "wordloom-web-tokenizer",
+        file: "wordloom_web_tokenizer",
+        pkg: "web/pkg-tokenizer",
     },
     Module {
         name: "module of training",
@@ -124,9 +130,9 @@ mod tests {
 
     #[test]
     fn the_module_is_built_for_size_and_speed() {
-        for (module, package) in
-            MODULES.iter().zip(["wordloom-web ", "wordloom-web-documents ", "wordloom-web-train "])
-        {
+        let packages =
+            ["wordloom-web ", "wordloom-web-documents ", "wordloom-web-tokenizer ", "wordloom-web-train "];
+        for (module, package) in MODULES.iter().zip(packages) {
             let line = process::line(&module.compile(Path::new("target")));
             assert!(line.contains("--profile web "), "{line}");
             assert!(line.contains(&format!("--package {package}")), "{line}");
