@@ -116,6 +116,11 @@ impl Tokenizer {
         &self.origin
     }
 
+    /// Whether Hugging Face's library runs it.
+    pub(crate) fn is_fast(&self) -> bool {
+        matches!(self.kind, Kind::Fast(_))
+    }
+
     /// The tokenizer of a Marian model; `None` for other kinds.
     #[cfg(feature = "training")]
     pub(crate) fn marian(&self) -> Option<&MarianTokenizer> {

@@ -53,7 +53,7 @@ pub(crate) fn tokens(
 ) -> Vec<Token> {
     // a tag is a token of its own, other words before a text are tokens like its own
     let prefix = if tokenizer.split_tag(prefix).0.is_some() { "" } else { prefix };
-    let by_piece = tokenizer.origin() != "tokenizer.json";
+    let by_piece = !tokenizer.is_fast();
     let mut tokens = Vec::with_capacity(ids.len());
     let mut texts = Vec::with_capacity(ids.len());
     for &id in ids {
@@ -74,10 +74,9 @@ pub(crate) fn tokens(
             false if by_piece => piece.replace('▁', " ").trim().to_owned(),
             false => tokenizer.decode(&[id], false).unwrap_or_default().trim().to_owned(),
         });
-        let piece = if by_piece || special || texts.last().is_none_or(String::is_empty) {
-            piece
-        } else {
-            readable(&piece, &texts[texts.len() - 1])
+        let piece = match texts.last() {
+            Some(decoded) if !by_piece && !special => readable(&piece, decoded),
+            _ => piece,
         };
         tokens.push(Token { id, piece, special, range: None });
     }
@@ -99,9 +98,13 @@ pub(crate) fn tokens(
     tokens
 }
 
-/// Writes a piece of a byte-level vocabulary like SentencePiece.
-fn readable(piece: &str, texts: &str) -> String {
-    if piece.starts_with(['Ġ', '▁']) { format!("▁{texts}") } else { texts.to_owned() }
+/// Writes a piece of a byte-level vocabulary like SentencePiece. A line break and the like stay as they are.
+fn readable(piece: &str, text: &str) -> String {
+    match piece.strip_prefix(['Ġ', '▁']) {
+        Some(rest) if !text.is_empty() || rest.is_empty() => format!("▁{text}"),
+        None if !text.is_empty() => text.to_owned(),
+        _ => piece.to_owned(),
+    }
 }
 
 /// Whether a source token is special: Marian's two vocabularies have the same names for special tokens.
@@ -218,5 +221,29 @@ mod tests {
     fn nothing_is_made_up_where_a_text_ends() {
         check("", &["a"], &[None]);
         check("a", &["a", "b"], &[Some("a"), None]);
+    }
+
+    #[cfg(feature = "tokenizers")]
+    #[test]
+    fn bytes_of_older_vocabularies_are_written_as_text() {
+        use crate::model::files::ModelFiles;
+
+        let vocab =
+            r#"{"<s>":0,"<pad>":1,"</s>":2,"<unk>":3,"a":4,"b":5,"Ġ":6,"Ġb":7,"Ã":8,"¼":9,"<mask>":10}"#;
+        let files = [
+            ("config.json", &br#"{"model_type":"bart"}"#[..]),
+            ("vocab.json", vocab.as_bytes()),
+            ("merges.txt", "#version: 0.2\nĠ b\n".as_bytes()),
+        ];
+        let files = files.map(|(name, bytes)| (name, bytes.to_vec()));
+        let tokenizer = crate::model::read_tokenizer(&ModelFiles::memory("folder", files)).unwrap();
+        let text = "a b üb";
+        let ids = tokenizer.encode(text).unwrap();
+        assert_eq!(ids, [0, 4, 7, 6, 8, 9, 5, 2]);
+        let tokens = super::tokens(&tokenizer, &ids, text, "", false);
+        let pieces: Vec<&str> = tokens.iter().map(|token| &*token.piece).collect();
+        assert_eq!(pieces, ["<s>", "a", "▁b", "▁", "\u{fffd}", "\u{fffd}", "b", "</s>"]);
+        let labels: Vec<String> = tokens[1..7].iter().map(|token| token.label(text)).collect();
+        assert_eq!(labels, ["a", "b", "▁", "ü", "ü", "·b"]);
     }
 }
