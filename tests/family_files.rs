@@ -154,6 +154,23 @@ fn files_of_a_model_without_its_head_leave_out_the_prefix() {
     }
 }
 
+/// `safetensors.torch.save_model` keeps the first name of tied tensors.
+#[test]
+fn tied_embeddings_may_have_the_name_of_the_head() {
+    for (name, embedding, head) in [
+        ("bart", "model.shared.weight", "lm_head.weight"),
+        ("gpt2", "transformer.wte.weight", "lm_head.weight"),
+        ("roberta", "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"),
+        ("xlm_roberta", "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"),
+        ("bert", "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"),
+        ("distilbert", "distilbert.embeddings.word_embeddings.weight", "vocab_projector.weight"),
+    ] {
+        let saved = renamed(name, |tensor| if tensor == embedding { head } else { tensor }.to_owned());
+        assert!(saved.iter().any(|tensor| tensor.name == head), "{name}");
+        assert_eq!(logits(name, &saved), logits(name, &tensors(name)), "{name}");
+    }
+}
+
 #[test]
 fn the_norms_of_tensorflow_are_found() {
     let old = renamed("bert", |tensor| {

@@ -10,7 +10,7 @@ use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{
     EarlyStopping, GenerationConfig, JsonObject, TokenIds, UnknownKeys,
 };
-use wordloom::resolve;
+use wordloom::{Model, resolve};
 
 fn model(name: &str) -> ModelFiles {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models");
@@ -130,15 +130,50 @@ fn without_its_own_file_generation_follows_config_json() {
         num_beams: Some(6),
         max_length: Some(512),
         bad_words_ids: Some(vec![vec![58_100]]),
-        forced_eos_token_id: Some(TokenIds::One(0)),
         ..Default::default()
     };
     assert_eq!(GenerationConfig::from_files(&memory("config.json", &old)).unwrap(), expected);
+    // the first files of BART say it so, and the class has no end of its own to force
+    let bart = json!({ "model_type": "bart", "bos_token_id": 0, "forced_bos_token_id": 7,
+        "force_bos_token_to_be_generated": true });
+    let bart = GenerationConfig::from_files(&memory("config.json", &bart)).unwrap();
+    assert_eq!((bart.forced_bos_token_id, bart.forced_eos_token_id), (Some(0), None));
 
     // if the file exists, config.json is ignored
     let files = [("config.json", old.to_string()), ("generation_config.json", "{}".to_owned())];
     let files = ModelFiles::memory("test", files.map(|(name, text)| (name, text.into_bytes())));
     assert_eq!(GenerationConfig::from_files(&files).unwrap(), GenerationConfig::default());
+}
+
+#[test]
+fn tokens_that_a_vocabulary_lacks_are_none_in_files_and_errors_in_requests() {
+    // as `GPT2Config(vocab_size=60)` writes it
+    let config = json!({ "model_type": "gpt2", "vocab_size": 60, "n_embd": 8, "n_head": 2, "n_layer": 1,
+        "bos_token_id": 50256, "eos_token_id": 50256, "pad_token_id": -1 });
+    let generation = json!({ "bos_token_id": 50256, "eos_token_id": [50256, 7, -1], "pad_token_id": -1 });
+    let files = [("config.json", config.to_string()), ("generation_config.json", generation.to_string())];
+    let files = files.map(|(name, text)| (name, text.into_bytes()));
+    let model = Model::random(ModelFiles::memory("small", files), 1).unwrap();
+    assert_eq!((model.config().tokens.eos, model.config().tokens.bos), (None, None));
+    let expected = GenerationConfig { eos_token_id: Some(TokenIds::Several(vec![7])), ..Default::default() };
+    assert_eq!(*model.generation_config(), expected);
+    let asked = request(json!({ "eos_token_id": 60 })).unwrap();
+    let options = resolve(&asked, model.generation_config(), model.config(), &[1]).unwrap();
+    let error = options.validate(60, 1024).unwrap_err();
+    assert!(matches!(error, DecodeError::Token { option: "eos_token_id", token: 60, .. }), "{error}");
+}
+
+#[test]
+fn a_length_that_no_memory_holds_is_refused() {
+    let config = ModelConfig::from_files(&model("t5_relu_tied")).unwrap();
+    let asked = |new: u64| request(json!({ "max_new_tokens": new })).unwrap();
+    for new in [1 << 30, 1 << 62, u64::MAX] {
+        let options = resolve(&asked(new), &GenerationConfig::default(), &config, &[1]).unwrap();
+        let error = options.validate(512, config.positions.count()).unwrap_err().to_string();
+        assert!(error.contains("at most 16777216"), "{error}");
+    }
+    let error = resolve(&asked(0), &GenerationConfig::default(), &config, &[1]).unwrap_err().to_string();
+    assert!(error.contains("max_new_tokens") && error.contains("at least 1"), "{error}");
 }
 
 fn marian(generation: Value, asked: Value) -> Result<DecodeOptions, DecodeError> {

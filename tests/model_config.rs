@@ -64,7 +64,7 @@ fn marian_tied() -> ModelConfig {
         source_vocabulary: 645,
         target_vocabulary: 645,
         embeddings: EmbeddingSharing::Shared,
-        output: OutputProjection { tied: true, bias: true, scale: 1.0, transform: false },
+        output: OutputProjection { tied: true, bias: true, scale: 1.0, transform: None },
         token_types: 0,
         embedding_scale: 8.0,
         embedding_norm: false,
@@ -108,7 +108,7 @@ fn marian_folders_are_understood() {
     assert_eq!(ModelConfig::from_files(&model("marian_untied_swish")).unwrap(), separate);
 
     let own_head = ModelConfig::from_files(&model("marian_separate_head")).unwrap();
-    assert_eq!(own_head.output, OutputProjection { tied: false, bias: true, scale: 1.0, transform: false });
+    assert_eq!(own_head.output, OutputProjection { tied: false, bias: true, scale: 1.0, transform: None });
     assert_eq!((own_head.source_vocabulary, own_head.target_vocabulary), (260, 311));
 }
 
@@ -123,7 +123,7 @@ fn vanilla_folders_are_understood() {
         decoder_mixer: Mixer::Attention,
         source_vocabulary: 300,
         target_vocabulary: 300,
-        output: OutputProjection { tied: true, bias: false, scale: 1.0, transform: false },
+        output: OutputProjection { tied: true, bias: false, scale: 1.0, transform: None },
         zero_start: false,
         encoder_kinds: Vec::new(),
         global_projections: false,
@@ -392,10 +392,20 @@ fn families_for_long_texts_have_windows() {
 fn switches_of_the_other_families() {
     let with = |name: &str, changes| config(changed(&stored(name), changes)).unwrap();
     let t5 = |changes| with("t5_relu_tied", changes);
-    assert_eq!(t5(json!({ "feed_forward_proj": "gated-silu" })).activation, Activation::Silu);
-    assert_eq!(t5(json!({ "feed_forward_proj": "gelu" })).activation, Activation::Gelu);
+    let forward = |name: &str| {
+        let t5 = t5(json!({ "feed_forward_proj": name, "dense_act_fn": null, "is_gated_act": null }));
+        (t5.activation, t5.gated)
+    };
+    assert_eq!(forward("gated-silu"), (Activation::Silu, true));
+    assert_eq!(forward("gated-gelu"), (Activation::GeluTanh, true));
+    assert_eq!(forward("gelu"), (Activation::Gelu, false));
     assert_eq!(t5(json!({ "num_decoder_layers": 5 })).decoder.layers, 5);
     assert_eq!(t5(json!({ "scale_decoder_outputs": null, "tie_word_embeddings": false })).output.scale, 1.0);
+    // what Hugging Face computes from `feed_forward_proj`, and stores beside it, wins
+    let dense = t5(json!({ "dense_act_fn": "silu", "is_gated_act": true }));
+    assert_eq!((dense.activation, dense.gated), (Activation::Silu, true));
+    let roberta = with("roberta", json!({ "hidden_act": "relu" }));
+    assert_eq!((roberta.activation, roberta.output.transform), (Activation::Relu, Some(Activation::Gelu)));
     let gpt2 = |changes| with("gpt2", changes).attention_scale.factor(16, 1);
     assert_eq!(gpt2(json!({})), 0.25);
     assert_eq!(gpt2(json!({ "scale_attn_weights": false })), 1.0);
@@ -405,17 +415,77 @@ fn switches_of_the_other_families() {
     assert_eq!(row_b.positions, Positions::Learned { count: 64, offset: 0 });
 }
 
+/// `attribute_map` of Hugging Face's classes: a value under another name wins over the key's own.
+#[test]
+fn keys_have_other_names() {
+    for (name, aliases) in [
+        (
+            "bart",
+            &[
+                "hidden_size=d_model",
+                "num_attention_heads=encoder_attention_heads",
+                "num_hidden_layers=encoder_layers",
+            ][..],
+        ),
+        (
+            "led",
+            &[
+                "hidden_size=d_model",
+                "num_attention_heads=encoder_attention_heads",
+                "num_hidden_layers=encoder_layers",
+            ],
+        ),
+        (
+            "t5_relu_tied",
+            &[
+                "hidden_size=d_model",
+                "num_attention_heads=num_heads",
+                "num_hidden_layers=num_layers",
+                "head_dim=d_kv",
+            ],
+        ),
+        ("longt5_local", &["hidden_size=d_model", "head_dim=d_kv"]),
+        (
+            "gpt2",
+            &[
+                "hidden_size=n_embd",
+                "num_attention_heads=n_head",
+                "num_hidden_layers=n_layer",
+                "max_position_embeddings=n_positions",
+            ],
+        ),
+        ("distilbert", &["hidden_size=dim", "num_attention_heads=n_heads", "num_hidden_layers=n_layers"]),
+    ] {
+        let own = stored(name);
+        let (mut moved, mut both) = (own.clone(), own.clone());
+        for alias in aliases {
+            let (alias, key) = alias.split_once('=').unwrap();
+            let value = own[key].clone();
+            moved.as_object_mut().unwrap().remove(key);
+            moved[alias] = value.clone();
+            (both[alias], both[key]) = (value, 1.into());
+        }
+        let expected = config(&own).unwrap();
+        assert_eq!(config(&moved).unwrap(), expected, "{name}");
+        assert_eq!(config(&both).unwrap(), expected, "{name}");
+    }
+}
+
 #[test]
 fn impossible_configurations_of_the_other_families_are_refused_by_key() {
     for (name, changes, message) in [
         ("bart", json!({ "is_encoder_decoder": false }), "\"is_encoder_decoder\": false is not supported"),
-        ("bart", json!({ "vocab_size": 2 }), "\"eos_token_id\" is 2; expected a token id below"),
+        ("bart", json!({ "vocab_size": 2 }), "\"decoder_start_token_id\" is 2; expected a token id below"),
         (
             "m2m_100",
             json!({ "d_model": 2, "encoder_attention_heads": 1, "decoder_attention_heads": 1 }),
             "at least 4",
         ),
-        ("t5_relu_tied", json!({ "feed_forward_proj": "gated-mish" }), "\"gated-mish\" is not supported"),
+        (
+            "t5_relu_tied",
+            json!({ "feed_forward_proj": "gated-mish", "dense_act_fn": null }),
+            "\"gated-mish\" is not supported",
+        ),
         ("t5_relu_tied", json!({ "relative_attention_num_buckets": 3 }), "is 3; expected at least 4"),
         (
             "t5_relu_tied",
@@ -427,7 +497,11 @@ fn impossible_configurations_of_the_other_families_are_refused_by_key() {
         ("bert", json!({ "is_decoder": true }), "\"is_decoder\": true is not supported; supported: false"),
         ("bert", json!({ "position_embedding_type": "relative_key" }), "supported: \"absolute\""),
         ("roberta", json!({ "is_decoder": true }), "\"is_decoder\": true is not supported; supported: false"),
-        ("roberta", json!({ "hidden_act": "relu" }), "\"relu\" is not supported; supported: \"gelu\""),
+        (
+            "roberta",
+            json!({ "hidden_act": "mish" }),
+            "\"hidden_act\": \"mish\" is not supported; supported: ",
+        ),
         ("xlm_roberta", json!({ "max_position_embeddings": 2 }), "is 2; expected more than 2, the padding"),
         ("distilbert", json!({ "n_heads": 5 }), "\"n_heads\" is 5; expected a divisor of d_model, 48"),
         ("gpt2", json!({ "add_cross_attention": true }), "\"add_cross_attention\": true is not supported"),
@@ -492,7 +566,6 @@ fn impossible_configurations_are_refused_by_key() {
             "\"pad_token_id\" is 645; expected a token id below the vocabulary's size, 645",
         ),
         (&marian, json!({ "pad_token_id": null }), "\"pad_token_id\" is 58100"),
-        (&marian, json!({ "eos_token_id": -1 }), "\"eos_token_id\" is -1"),
         (&marian, json!({ "decoder_start_token_id": 1e9 }), "\"decoder_start_token_id\" is 1000000000.0"),
         (&vanilla, json!({ "d_model": null }), "the key \"d_model\" is missing"),
         (&vanilla, json!({ "nhead": 5 }), "\"nhead\" is 5; expected a divisor of d_model, 48"),

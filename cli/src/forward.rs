@@ -149,9 +149,20 @@ fn write_tensors(path: &Path, tensors: Vec<(String, &Tensor)>) -> Result<(), Cli
     fs::write(path, bytes).map_err(|source| cannot_write(path, source))
 }
 
+/// The tensors of an input file.
+const INPUTS: [&str; 5] =
+    ["input_ids", "attention_mask", "token_type_ids", "decoder_input_ids", "global_attention_mask"];
+
 fn read_input(name: &str, bytes: &[u8], architecture: Architecture) -> Result<ForwardInput, CliError> {
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| CliError::Input(format!("{name}: not a sound safetensors file: {error}")))?;
+    // one that is ignored would be a silent mistake
+    if let Some(other) = file.names().into_iter().find(|other| !INPUTS.contains(&other.as_ref())) {
+        return Err(CliError::Input(format!(
+            "{name}: {other:?} is no input of forward; there are {}",
+            INPUTS.join(", ")
+        )));
+    }
     let tensor = |key: &str| {
         file.tensor(key).map_err(|_| CliError::Input(format!("{name}: there is no tensor {key}")))
     };

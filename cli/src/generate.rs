@@ -7,7 +7,7 @@ use serde::Serialize;
 use wordloom::decode::{DecodeError, Hypothesis};
 use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
-use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::model::generation_config::{GenerationConfig, JsonObject, TokenIds, UnknownKeys};
 use wordloom::transformer::{self, GenerateError, GenerateOptions, GenerateRequest};
 use wordloom::{Model, ModelError, Transformer, resolve};
 
@@ -27,6 +27,7 @@ Hugging Face's generate:
   or \"never\"), max_length, max_new_tokens, min_length, min_new_tokens,
   no_repeat_ngram_size, repetition_penalty, bad_words_ids, renormalize_logits,
   forced_bos_token_id, forced_eos_token_id, decoder_start_token_id, ...;
+  null switches off what the model's own files set;
   do_sample with temperature, top_k, top_p and seed, a number of your choice
 
 An answer has sequences, sequences_scores and step_logprobs, best first, with
@@ -127,14 +128,21 @@ fn request(
         error => error.into(),
     })?;
     let asked: HashSet<String> = json.entries().map(|(key, _)| key.to_owned()).collect();
+    let refused = |error: MaskError| CliError::Input(format!("{place}: {error}"));
+    let globals = globals.unwrap_or_default();
+    check_globals(&globals, input_ids.len()).map_err(refused)?;
     let unpadded = Unpadded::new(input_ids, mask.as_deref(), transformer.config().architecture());
-    let unpadded = unpadded.map_err(|error| CliError::Input(format!("{place}: {error}")))?;
-    let (wanted, defaults) =
-        (unpadded.lengths_of(&wanted), unpadded.lengths_of(transformer.generation_config()));
+    let unpadded = unpadded.map_err(refused)?;
+    // as in Hugging Face's `generate`, `null` stands for the class's default, not for the file's value
+    let mut defaults = transformer.generation_config().clone().without(&json.nulls());
+    if json.nulls().contains(&"eos_token_id") {
+        defaults.eos_token_id = Some(TokenIds::Several(Vec::new()));
+    }
+    let (wanted, defaults) = (unpadded.lengths_of(&wanted), unpadded.lengths_of(&defaults));
     let input_ids = unpadded.input_ids;
     let options = resolve(&wanted, &defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
     let request = options.and_then(|options| {
-        let global_tokens = global_tokens(&globals.unwrap_or_default(), mask.as_deref());
+        let global_tokens = global_tokens(&globals, mask.as_deref());
         let request = GenerateRequest { input_ids, options, global_tokens };
         transformer.check_request(&request)?;
         Ok(request)
@@ -220,6 +228,12 @@ enum MaskError {
     Length { mask: usize, ids: usize },
     #[error("\"attention_mask\" holds {0}; expected 1 for a token and 0 for padding")]
     Value(u32),
+    #[error(
+        "\"global_attention_mask\" has {mask} values for {ids} input_ids; give one for each, or leave it out"
+    )]
+    GlobalLength { mask: usize, ids: usize },
+    #[error("\"global_attention_mask\" holds {0}; expected 1 for a token that sees all, and 0 for others")]
+    GlobalValue(u32),
     #[error("\"attention_mask\" hides every token; at least one is needed")]
     Everything,
     #[error("\"attention_mask\" has a 0 where this model can have no padding, which is at the {0} only")]
@@ -241,6 +255,17 @@ impl<'a> Answer<'a> {
             sequences_scores: hypotheses.iter().map(|hypothesis| hypothesis.score).collect(),
             step_logprobs: hypotheses.iter().map(|hypothesis| hypothesis.step_logprobs.as_slice()).collect(),
         }
+    }
+}
+
+/// Checks a mask of global tokens; it may be left out.
+fn check_globals(globals: &[u32], ids: usize) -> Result<(), MaskError> {
+    if !globals.is_empty() && globals.len() != ids {
+        return Err(MaskError::GlobalLength { mask: globals.len(), ids });
+    }
+    match globals.iter().find(|&&value| value > 1) {
+        Some(&value) => Err(MaskError::GlobalValue(value)),
+        None => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use wordloom::decode::DecodeOptions;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{self, Cancel, GenerateOptions, GenerateRequest};
 use wordloom::translate::{SentenceHypothesis, resolve_languages};
@@ -143,9 +144,20 @@ fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfi
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
     let config = model.config();
-    resolve(options, model.generation_config(), config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
-        .map_err(|error| refused_option(&flags, model, &error))
+    let resolved = resolve(options, model.generation_config(), config, &[0]).and_then(|options| {
+        options.validate(config.target_vocabulary, config.positions.count())?;
+        Ok(options)
+    });
+    let DecodeOptions { min_length, max_length, .. } =
+        resolved.map_err(|error| refused_option(&flags, model, &error))?;
+    // Hugging Face's `generate` lets it pass with a warning
+    if (arguments.min_length.is_some() || arguments.max_length.is_some()) && min_length > max_length {
+        return Err(CliError::Usage(format!(
+            "no summary has at least {min_length} and at most {max_length} tokens: --min-length must not be above \
+             --max-length"
+        )));
+    }
+    Ok(())
 }
 
 /// All lines as one document.

@@ -9,6 +9,8 @@ const MAX_CANDIDATES: usize = 64;
 /// Room for wanted tokens of a row, at least.
 const FEWEST_WANTED: usize = 32;
 
+/// Maximal length of an output of a model without a limit of its own. It detects mistakes, and prevents overflow.
+const LONGEST: usize = 1 << 24;
 /// Maximal number of beams of a sentence.
 pub const MAX_BEAMS: usize = 16;
 
@@ -195,10 +197,12 @@ impl DecodeOptions {
     pub fn validate(&self, target_vocabulary: usize, max_positions: usize) -> Result<(), DecodeError> {
         self.validate_numbers()?;
         // the last token is never fed back, so it needs no position
-        let longest = max_positions.saturating_add(1);
+        let longest = max_positions.saturating_add(1).min(LONGEST);
         if self.max_length > longest {
-            let allowed =
-                format!("at most {longest}: the model's {max_positions} positions and one token more");
+            let allowed = match longest {
+                LONGEST => format!("at most {LONGEST}"),
+                _ => format!("at most {longest}: the model's {max_positions} positions and one token more"),
+            };
             return Err(refuse("max_length", self.max_length, allowed));
         }
         let begins = match self.prompt.len() {

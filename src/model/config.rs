@@ -22,6 +22,7 @@ pub use positions::{Positions, RelativePositions};
 
 use super::error::ModelError;
 use super::files::ModelFiles;
+use super::generation_config::MAY_BE_NONE;
 use super::head::AttentionKind;
 use super::json::JsonObject;
 use super::self_attention::{
@@ -121,13 +122,33 @@ impl Family {
         matches!(self, Marian | Vanilla | Bart | MBart | M2m100 | Pegasus)
     }
 
-    /// The end token that the family's Hugging Face class forces at `max_length` by default.
-    pub(super) fn default_forced_eos(self) -> Option<u32> {
+    /// Other names of keys, and the keys: `attribute_map` of Hugging Face's classes. There, a value under another name wins.
+    fn aliases(self) -> &'static [(&'static str, &'static str)] {
+        use Family::{BigBirdPegasus, DistilBert, Gpt2, Led, LongT5, M2m100, MBart, Marian, Pegasus, T5};
         match self {
-            Self::Marian => Some(0),
-            Self::Bart | Self::MBart => Some(2),
-            Self::Pegasus => Some(1),
-            _ => None,
+            Marian | Self::Bart | MBart | M2m100 | Pegasus | BigBirdPegasus | Led => &[
+                ("hidden_size", "d_model"),
+                ("num_attention_heads", "encoder_attention_heads"),
+                ("num_hidden_layers", "encoder_layers"),
+            ],
+            T5 | LongT5 => &[
+                ("hidden_size", "d_model"),
+                ("num_attention_heads", "num_heads"),
+                ("num_hidden_layers", "num_layers"),
+                ("head_dim", "d_kv"),
+            ],
+            Gpt2 => &[
+                ("hidden_size", "n_embd"),
+                ("num_attention_heads", "n_head"),
+                ("num_hidden_layers", "n_layer"),
+                ("max_position_embeddings", "n_positions"),
+            ],
+            DistilBert => &[
+                ("hidden_size", "dim"),
+                ("num_attention_heads", "n_heads"),
+                ("num_hidden_layers", "n_layers"),
+            ],
+            _ => &[],
         }
     }
 }
@@ -264,8 +285,8 @@ pub struct OutputProjection {
     pub bias: bool,
     /// Factor of the products before the bias: 1, or T5's `d_model^-0.5`.
     pub scale: f32,
-    /// Whether a linear layer of `d_model`, the activation and a norm come first (BERT).
-    pub transform: bool,
+    /// The activation between a linear layer of `d_model` and a norm that come first (BERT).
+    pub transform: Option<Activation>,
 }
 
 /// The factor of attention scores.
@@ -335,7 +356,9 @@ impl ModelConfig {
 
     /// As [`from_files`](Self::from_files), from the JSON object.
     pub fn from_json(json: &JsonObject) -> Result<Self, ModelError> {
-        let config = match family(json)? {
+        let family = family(json)?;
+        let json = &json.clone().renamed(family.aliases()).without_negative(&MAY_BE_NONE);
+        let config = match family {
             Family::Marian => marian::config(json)?,
             Family::Vanilla => vanilla::config(json)?,
             family @ (Family::Bart | Family::MBart | Family::M2m100 | Family::Pegasus) => {

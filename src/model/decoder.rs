@@ -114,8 +114,8 @@ pub fn output(
     columns: Option<State>,
 ) -> Result<Value, GraphError> {
     g.enter("output");
-    if let Some((linear, norm)) = blueprint.output_transform {
-        let x = g.linear(states, linear, config.activation, None)?;
+    if let (Some((linear, norm)), Some(activation)) = (blueprint.output_transform, config.output.transform) {
+        let x = g.linear(states, linear, activation, None)?;
         states = g.layer_norm(x, None, norm.of(config))?;
     }
     let logits = match columns {

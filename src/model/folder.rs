@@ -97,6 +97,7 @@ impl Model {
         let blueprint = Blueprint::new(&config, &mut checkpoint)?;
         // a file may have its own output projection against its configuration (T5's never do)
         config.output.tied &= blueprint.output.weight == blueprint.target_embedding;
+        let generation = generation.within(config.target_vocabulary);
         Ok(Self { files, config, generation, checkpoint: Arc::new(checkpoint), blueprint })
     }
 

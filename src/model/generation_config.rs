@@ -29,6 +29,11 @@ macro_rules! generation_config {
                 Ok(Self { $($key: json.get(stringify!($key))?,)* })
             }
 
+            /// The same without these keys.
+            pub fn without(self, keys: &[&str]) -> Self {
+                Self { $($key: self.$key.filter(|_| !keys.contains(&stringify!($key))),)* }
+            }
+
             /// Takes missing options from `defaults`.
             pub fn merged_over(self, defaults: &Self) -> Self {
                 Self { $($key: self.$key.or_else(|| defaults.$key.clone()),)* }
@@ -222,6 +227,8 @@ const HARMLESS: [&str; 26] = [
 /// The unknown token of Marian's SentencePiece vocabularies, which Marian never generates by default.
 const MARIAN_UNKNOWN: u32 = 1;
 const FILE: &str = "generation_config.json";
+/// Tokens that a file may give as a negative number, for "none".
+pub(super) const MAY_BE_NONE: [&str; 3] = ["bos_token_id", "eos_token_id", "pad_token_id"];
 
 impl GenerationConfig {
     /// The label of the file that [`GenerationConfig::from_files`] reads.
@@ -233,21 +240,33 @@ impl GenerationConfig {
     /// [`JsonObject::read`] and [`GenerationConfig::from_json`].
     pub fn from_files(files: &ModelFiles) -> Result<Self, ModelError> {
         if files.has(FILE) {
-            return Self::from_json(&JsonObject::read(files, FILE)?, UnknownKeys::Ignore);
+            let json = JsonObject::read(files, FILE)?.without_negative(&MAY_BE_NONE);
+            return Self::from_json(&json, UnknownKeys::Ignore);
         }
-        let json = configuration(files)?;
+        let json = configuration(files)?.without_negative(&MAY_BE_NONE);
         let mut config = Self::from_json(&json, UnknownKeys::Ignore)?;
-        // default of some classes, which `generation_config.json` always contains
         let model_type: Option<String> = json.get("model_type")?;
-        let family =
-            Family::ALL.into_iter().find(|family| model_type.as_deref() == Some(family.model_type()));
-        if family == Some(Family::Firefox) && !json.contains("bad_words_ids") {
+        if model_type.as_deref() == Some(Family::Firefox.model_type()) && !json.contains("bad_words_ids") {
             config.bad_words_ids = Some(vec![vec![MARIAN_UNKNOWN]]);
         }
-        if !json.contains("forced_eos_token_id") {
-            config.forced_eos_token_id = family.and_then(Family::default_forced_eos).map(TokenIds::One);
+        // the key of BART's first files
+        if json.get("force_bos_token_to_be_generated")? == Some(true) {
+            config.forced_bos_token_id = config.bos_token_id;
         }
         Ok(config)
+    }
+
+    /// The same without begin, end and padding tokens that a vocabulary does not have. Files of models with small vocabularies often have
+    /// those of their class; no search can come to them.
+    pub(super) fn within(mut self, vocabulary: usize) -> Self {
+        let is_known = |id: &u32| (*id as usize) < vocabulary;
+        self.bos_token_id = self.bos_token_id.filter(is_known);
+        self.pad_token_id = self.pad_token_id.filter(is_known);
+        self.eos_token_id = self.eos_token_id.and_then(|ids| {
+            let known: Vec<u32> = ids.as_slice().iter().copied().filter(is_known).collect();
+            (!known.is_empty()).then_some(TokenIds::Several(known))
+        });
+        self
     }
 
     /// Reads the options from a JSON object: a file or a request. The search checks the values after options are

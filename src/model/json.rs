@@ -16,7 +16,7 @@ const JSON_LIMIT: u64 = 8 << 20;
 
 /// A JSON object and the name of its file or request. `null` counts as absent, because Hugging Face writes it for "not
 /// set".
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct JsonObject {
     file: String,
     values: Map<String, Value>,
@@ -140,6 +140,35 @@ impl JsonObject {
         let value = self.get(key)?;
         self.values.remove(key);
         Ok(value)
+    }
+
+    /// The same without negative numbers, also in lists, of these keys.
+    pub(crate) fn without_negative(mut self, keys: &[&str]) -> Self {
+        let is_negative = |value: &Value| value.as_i64().is_some_and(|number| number < 0);
+        for key in keys {
+            if let Some(Value::Array(items)) = self.values.get_mut(*key) {
+                items.retain(|item| !is_negative(item));
+            }
+            if self.values.get(*key).is_some_and(is_negative) {
+                self.values.remove(*key);
+            }
+        }
+        self
+    }
+
+    /// The same with the values of other names under their own.
+    pub(crate) fn renamed(mut self, aliases: &[(&str, &str)]) -> Self {
+        for (alias, name) in aliases {
+            if let Some(value) = self.values.get(*alias).filter(|value| !value.is_null()).cloned() {
+                self.values.insert((*name).to_owned(), value);
+            }
+        }
+        self
+    }
+
+    /// The keys whose value is `null`.
+    pub fn nulls(&self) -> Vec<&str> {
+        self.entries().filter(|(_, value)| value.is_null()).map(|(key, _)| key).collect()
     }
 
     /// Every key with its value.

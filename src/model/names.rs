@@ -434,7 +434,7 @@ static LONG_T5_GLOBAL: Names = Names {
 /// HF `BertForMaskedLM`.
 static BERT: Names = Names {
     base: "bert.",
-    shared_embedding: &["bert.embeddings.word_embeddings.weight"],
+    shared_embedding: &["bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"],
     source_embedding: "bert.embeddings.word_embeddings.weight",
     target_embedding: "bert.embeddings.word_embeddings.weight",
     token_types: "bert.embeddings.token_type_embeddings.weight",
@@ -474,7 +474,7 @@ const BERT_STACK: StackNames = StackNames {
 static ROBERTA: Names = Names {
     base: "roberta.",
     style: Style::Dotted,
-    shared_embedding: &["roberta.embeddings.word_embeddings.weight"],
+    shared_embedding: &["roberta.embeddings.word_embeddings.weight", "lm_head.decoder.weight"],
     source_embedding: "roberta.embeddings.word_embeddings.weight",
     target_embedding: "roberta.embeddings.word_embeddings.weight",
     token_types: "roberta.embeddings.token_type_embeddings.weight",
@@ -500,7 +500,7 @@ static ROBERTA: Names = Names {
 static DISTILBERT: Names = Names {
     base: "distilbert.",
     style: Style::Dotted,
-    shared_embedding: &["distilbert.embeddings.word_embeddings.weight"],
+    shared_embedding: &["distilbert.embeddings.word_embeddings.weight", "vocab_projector.weight"],
     source_embedding: "distilbert.embeddings.word_embeddings.weight",
     target_embedding: "distilbert.embeddings.word_embeddings.weight",
     token_types: "",
@@ -529,7 +529,7 @@ static DISTILBERT: Names = Names {
 /// HF `GPT2LMHeadModel`.
 static GPT2: Names = Names {
     base: "transformer.",
-    shared_embedding: &["transformer.wte.weight"],
+    shared_embedding: &["transformer.wte.weight", "lm_head.weight"],
     source_embedding: "transformer.wte.weight",
     target_embedding: "transformer.wte.weight",
     token_types: "",

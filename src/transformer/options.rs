@@ -11,7 +11,7 @@ const PAPER_EXTRA_LENGTH: usize = 50;
 /// As in Hugging Face's `generate`, `max_new_tokens` and `min_new_tokens` win over lengths that count the start token
 /// or the prompt. Three rules differ, so that a request means what it says:
 ///
-/// * any length of the request wins over any of the file; in Hugging Face `max_new_tokens` of the file wins over
+/// * any maximal length of the request wins over any of the file; in Hugging Face `max_new_tokens` of the file wins over
 ///   `max_length` of the request;
 /// * the default maximal length is the input's plus 50 tokens, as in the paper, not 20;
 /// * a file without end or start token takes those of `config.json`, not none.

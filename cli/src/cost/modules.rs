@@ -55,7 +55,7 @@ pub fn modules(config: &ModelConfig, lengths: Lengths) -> Vec<Module> {
     };
     let cross_weights = if crosses > 0 { weights(decoder) } else { 0 };
     let cross_widths = if crosses > 0 { widths(decoder) } else { 0 };
-    let transform = if config.output.transform { d_model * d_model } else { 0 };
+    let transform = if config.output.transform.is_some() { d_model * d_model } else { 0 };
     // an encoder alone gives logits of its source
     let outputs = if decoder.layers > 0 { target } else { source };
     let all = [

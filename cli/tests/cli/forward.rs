@@ -128,7 +128,7 @@ fn inputs_that_cannot_be_are_named_with_their_shapes() {
     let mask: Stored = ("attention_mask", Dtype::I32, &[1, 2], &[1, 1]);
     let target: Stored = ("decoder_input_ids", Dtype::I32, &[1, 2], &[644, 5]);
     let long = [5; 65];
-    let cases: [(&[Stored], &str); 13] = [
+    let cases: [(&[Stored], &str); 14] = [
         (&[mask, target], "there is no tensor input_ids"),
         (&[ids, mask], "there is no tensor decoder_input_ids"),
         (
@@ -165,6 +165,10 @@ fn inputs_that_cannot_be_are_named_with_their_shapes() {
             "input_ids has 65 tokens a sentence, but the model has 64",
         ),
         (&[("input_ids", Dtype::I32, &[1, 0], &[]), target], "input_ids is empty"),
+        (
+            &[ids, mask, target, ("position_ids", Dtype::I32, &[1, 2], &[1, 0])],
+            "\"position_ids\" is no input of forward; there are input_ids, attention_mask,",
+        ),
         (
             &[
                 ("input_ids", Dtype::I32, &[1 << 40, 0], &[]),

@@ -96,6 +96,32 @@ fn lengths_count_as_hugging_face_counts_them() {
     assert_eq!(lengths, [5, 6, 4], "start token included");
 }
 
+/// As in Hugging Face's `generate`; the ids are those of transformers 5.24.
+#[test]
+fn null_switches_off_what_the_model_s_own_file_sets() {
+    let cases: [(&[&str], &[u32]); 7] = [
+        (&[], &[2, 0, 234, 234, 128, 299, 2]),
+        (&["forced_eos_token_id"], &[2, 0, 234, 234, 299, 299, 234]),
+        (&["forced_bos_token_id"], &[2, 234, 128, 234, 299, 289, 2]),
+        (&["forced_eos_token_id", "forced_bos_token_id"], &[2, 234, 128, 234, 299, 289, 234]),
+        (&["eos_token_id", "forced_eos_token_id"], &[2, 0, 234, 234, 299, 299, 234]),
+        (&["no_repeat_ngram_size"], &[2, 0, 234, 234, 128, 299, 2]),
+        (&["decoder_start_token_id"], &[0, 0, 2]),
+    ];
+    let requests = cases.map(|(nulls, _)| {
+        let mut request = json!({ "input_ids": [0, 17, 33, 91, 2], "max_new_tokens": 6 });
+        for null in nulls {
+            request[null] = Value::Null;
+        }
+        request.to_string()
+    });
+    let answers = answers(&generate("bart", &requests.join("\n")));
+    assert_eq!(answers.len(), cases.len());
+    for (answer, (nulls, expected)) in answers.iter().zip(cases) {
+        assert_eq!(ids(&answer["sequences"][0]), expected, "{nulls:?}");
+    }
+}
+
 #[test]
 fn padding_behind_a_mask_changes_nothing() {
     let lines = [
@@ -204,6 +230,15 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         ("{\"input_ids\": [1, 2, 0], \"attention_mask\": [1, 0, 1]}", "no padding, which is at the end only"),
         ("{\"input_ids\": [1, 0], \"attention_mask\": \"11\"}", "expected a list of token ids"),
         (
+            "{\"input_ids\": [1, 0], \"global_attention_mask\": [1]}",
+            "\"global_attention_mask\" has 1 values for 2 input_ids",
+        ),
+        (
+            "{\"input_ids\": [1, 0], \"global_attention_mask\": [7, 0]}",
+            "\"global_attention_mask\" holds 7; expected 1",
+        ),
+        ("{\"input_ids\": [1, 0], \"max_new_tokens\": 0}", "max_new_tokens is 0; it must be at least 1"),
+        (
             "{\"input_ids\": [1, 0], \"nun_beams\": 2}",
             "the key \"nun_beams\" is unknown; `wordloom generate --help`",
         ),
@@ -255,12 +290,12 @@ fn the_right_place_is_blamed() {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
     }
-    std::fs::write(folder.join("generation_config.json"), r#"{"eos_token_id": 9999}"#).unwrap();
+    std::fs::write(folder.join("generation_config.json"), r#"{"forced_bos_token_id": 9999}"#).unwrap();
     let bad = ["generate", "--device", "cpu", "--model", text(&folder)];
     run(&bad, "{\"input_ids\": [1, 0]}\n")
-        .fails(1, &["generate_bad_defaults/generation_config.json: eos_token_id names token 9999"]);
-    run(&bad, "{\"input_ids\": [1, 0], \"eos_token_id\": 9998}\n")
-        .fails(1, &["standard input, line 1: eos_token_id names token 9998"]);
+        .fails(1, &["generate_bad_defaults/generation_config.json: forced_bos_token_id names token 9999"]);
+    run(&bad, "{\"input_ids\": [1, 0], \"forced_bos_token_id\": 9998}\n")
+        .fails(1, &["standard input, line 1: forced_bos_token_id names token 9998"]);
     run(&bad, "{\"input_ids\": [1, 0], \"input_ids\": [1]}\n")
         .fails(1, &["standard input, line 1: the key \"input_ids\" occurs twice"]);
     let long = format!("{{\"input_ids\": [1, 0], \"{}\": 1}}\n", "x".repeat(100_000));

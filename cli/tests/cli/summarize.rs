@@ -108,6 +108,8 @@ fn words_and_options_can_be_given() {
     let line = parsed(summarize(&folder, &options, "").succeeds());
     assert_eq!((&line["source_ids"], &line["tokens"]), (&document["ids"], &document["summary"]));
     assert_eq!(line["reached_max_length"], true);
+    let found = summarize(&folder, &["--min-length", "31", "--max-length", "30"], "text");
+    found.fails(2, &["at least 31 and at most 30", "--min-length"]);
 }
 
 #[test]

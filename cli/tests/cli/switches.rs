@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use safetensors::SafeTensors;
+
 use super::common::{Tensors, assert_close, data};
 use super::{model, run, scratch, text};
 
@@ -9,9 +11,13 @@ use super::{model, run, scratch, text};
 fn forward_writes_the_logits_of_the_patched_model() {
     let folder = scratch("switches_forward");
     let (input, output) = (folder.join("input.safetensors"), folder.join("output.safetensors"));
-    fs::copy(data("switches/marian_tied.safetensors"), &input).expect("copies");
+    let stored = data("switches/marian_tied.safetensors");
+    let bytes = fs::read(&stored).expect("reads");
+    let tensors = SafeTensors::deserialize(&bytes).expect("sound");
+    let inputs = tensors.iter().filter(|(name, _)| !name.contains('='));
+    fs::write(&input, safetensors::serialize(inputs, None).expect("fits")).expect("writes");
     let name = model("marian_tied");
-    let want = Tensors::open(&input);
+    let want = Tensors::open(&stored);
     for switches in ["positions=off", "decoder.1.cross.query=key"] {
         let arguments = ["forward", "--device", "cpu", "--model", &name, "--switch", switches];
         run(&[&arguments[..], &["-i", text(&input), "-o", text(&output)]].concat(), "").succeeds();

@@ -64,7 +64,15 @@ impl<'a> Builder<'a> {
     }
 
     /// The first of the names that the file has; the first name if it has none.
-    pub fn first_stored(&self, names: &'static [&'static str]) -> &'static str {
+    /// The stored name of the shared embedding, which may be the output projection's if they are one.
+    pub fn shared_embedding(&self) -> &'static str {
+        match self.first_stored(self.names.shared_embedding) {
+            name if name == self.names.output && !self.config.output.tied => self.names.shared_embedding[0],
+            name => name,
+        }
+    }
+
+    fn first_stored(&self, names: &'static [&'static str]) -> &'static str {
         names.iter().find(|name| self.is_stored(name)).unwrap_or(&names[0])
     }
 
@@ -431,7 +439,7 @@ impl<'a> Builder<'a> {
     }
 
     pub fn output_transform(&mut self) -> Result<Option<(Linear, Norm)>, ModelError> {
-        if !self.config.output.transform {
+        if self.config.output.transform.is_none() {
             return Ok(None);
         }
         let [linear, norm] = self.names.output_transform;

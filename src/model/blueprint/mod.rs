@@ -240,7 +240,7 @@ impl Blueprint {
         // `tied`: the table that the output projection shares if it has no tensor of its own
         let (source_embedding, target_embedding, tied) = match config.embeddings {
             EmbeddingSharing::Shared => {
-                let shared = b.embedding(b.first_stored(names.shared_embedding), config.source_vocabulary)?;
+                let shared = b.embedding(b.shared_embedding(), config.source_vocabulary)?;
                 (b.tied(names.source_embedding, shared)?, b.tied(names.target_embedding, shared)?, shared)
             }
             EmbeddingSharing::Separate => {

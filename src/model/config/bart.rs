@@ -104,7 +104,7 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: kin.logits_bias,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         tokens,
     })

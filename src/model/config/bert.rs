@@ -20,6 +20,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         ffn_width: ("intermediate_size", Some(3072)),
     };
     let vocabulary = size(json, "vocab_size", Some(30_522), limit::VOCABULARY)?;
+    let activation = activation(json, "hidden_act", "gelu")?;
     Ok(ModelConfig {
         family: Family::Bert,
         d_model,
@@ -42,7 +43,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             offset: 0,
         },
         attention_scale: AttentionScale::PAPER,
-        activation: activation(json, "hidden_act", "gelu")?,
+        activation,
         gated: false,
         biases: true,
         attention_biases: true,
@@ -54,7 +55,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: true,
+            transform: Some(activation),
         },
         tokens: special_tokens(json, 0, None, (vocabulary, vocabulary))?,
     })

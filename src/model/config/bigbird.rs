@@ -49,7 +49,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         tokens: special_tokens(json, 0, Some(1), (vocabulary, vocabulary))?,
     })

@@ -17,6 +17,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         ffn_width: ("hidden_dim", Some(3072)),
     };
     let vocabulary = size(json, "vocab_size", Some(30_522), limit::VOCABULARY)?;
+    let activation = activation(json, "activation", "gelu")?;
     Ok(ModelConfig {
         family: Family::DistilBert,
         d_model,
@@ -39,7 +40,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             offset: 0,
         },
         attention_scale: AttentionScale::PAPER,
-        activation: activation(json, "activation", "gelu")?,
+        activation,
         gated: false,
         biases: true,
         attention_biases: true,
@@ -51,7 +52,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: true,
+            transform: Some(activation),
         },
         tokens: special_tokens(json, 0, None, (vocabulary, vocabulary))?,
     })

@@ -61,7 +61,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied,
             bias: !json.get_or("output-omit-bias", false)?,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         // Marian's SentencePiece vocabularies begin with the end token; there is no padding and no start token
         tokens: SpecialTokens {

@@ -1,6 +1,6 @@
 //! GPT-2: the keys and defaults of Hugging Face's `GPT2Config`, for the language model.
 
-use super::keys::{activation, epsilon, limit, only, optional_token, position_count, size, token};
+use super::keys::{activation, epsilon, limit, only, position_count, size, token, token_if_known};
 use super::{
     AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, SpecialTokens, StackConfig,
@@ -61,7 +61,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: false,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         tokens: tokens(json, vocabulary)?,
     })
@@ -71,12 +71,12 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
 fn tokens(json: &JsonObject, vocabulary: usize) -> Result<SpecialTokens, ModelError> {
     let last = 50_256_u32;
     let default = Some(last).filter(|&id| (id as usize) < vocabulary);
-    let eos = optional_token(json, "eos_token_id", default, vocabulary)?;
+    let eos = token_if_known(json, "eos_token_id", default, vocabulary)?;
     let pad: Option<u32> = json.get("pad_token_id")?;
     Ok(SpecialTokens {
         pad: token(json, "pad_token_id", pad.or(eos).unwrap_or(0), vocabulary)?,
         eos,
-        bos: optional_token(json, "bos_token_id", default, vocabulary)?,
+        bos: token_if_known(json, "bos_token_id", default, vocabulary)?,
         decoder_start: None,
     })
 }

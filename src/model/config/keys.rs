@@ -153,7 +153,20 @@ pub fn token(json: &JsonObject, key: &'static str, id: u32, vocabulary: usize) -
     Ok(id)
 }
 
-/// Reads an optional token; `default` if the key is absent. Of several end tokens, the first.
+/// Reads a token that a model can be without; `default` if the key is absent. Files of models with small vocabularies often have a token
+/// of their class, which the vocabulary lacks: there is none. Of several end tokens, the first.
+pub fn token_if_known(
+    json: &JsonObject,
+    key: &'static str,
+    default: Option<u32>,
+    vocabulary: usize,
+) -> Result<Option<u32>, ModelError> {
+    let ids: Option<TokenIds> = json.get(key)?;
+    let id = ids.map_or(default, |ids| ids.as_slice().first().copied());
+    Ok(id.filter(|&id| (id as usize) < vocabulary))
+}
+
+/// Reads an optional token; `default` if the key is absent.
 pub fn optional_token(
     json: &JsonObject,
     key: &'static str,
@@ -177,8 +190,8 @@ pub fn special_tokens(
     let smaller = source_vocabulary.min(target_vocabulary);
     Ok(SpecialTokens {
         pad: token(json, "pad_token_id", json.get_or("pad_token_id", pad)?, smaller)?,
-        eos: optional("eos_token_id", eos)?,
-        bos: optional("bos_token_id", None)?,
+        eos: token_if_known(json, "eos_token_id", eos, target_vocabulary)?,
+        bos: token_if_known(json, "bos_token_id", None, target_vocabulary)?,
         decoder_start: optional("decoder_start_token_id", None)?,
     })
 }

@@ -52,7 +52,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         tokens: special_tokens(json, 1, Some(2), (vocabulary, vocabulary))?,
     })

@@ -53,7 +53,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: false,
+            transform: None,
         },
         tokens: special_tokens(json, 58_100, Some(0), (source_vocabulary, target_vocabulary))?,
     })

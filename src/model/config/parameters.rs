@@ -34,8 +34,8 @@ impl ModelConfig {
         };
         let projection = u64::from(!self.output.tied) * target_vocabulary * d_model;
         let output_bias = u64::from(self.output.bias) * target_vocabulary;
-        let transform =
-            u64::from(self.output.transform) * (d_model * d_model + d_model + self.norm_parameters());
+        let transform = u64::from(self.output.transform.is_some())
+            * (d_model * d_model + d_model + self.norm_parameters());
         let cross_attentions = u64::from(self.encoder.layers > 0);
         Parameters {
             embeddings: (tables + self.token_types as u64) * d_model,

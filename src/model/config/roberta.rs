@@ -1,7 +1,7 @@
 //! RoBERTa and XLM-RoBERTa: the keys and defaults of Hugging Face's `RobertaConfig` and `XLMRobertaConfig`, for the masked
 //! language model.
 
-use super::keys::{StackKeys, epsilon, limit, only, size, special_tokens};
+use super::keys::{StackKeys, activation, epsilon, limit, only, size, special_tokens};
 use super::{
     AttentionScale, EmbeddingSharing, Family, Mixer, ModelConfig, NormKind, NormPlacement, OutputProjection,
     Positions, StackConfig,
@@ -15,8 +15,6 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
     only(json, "is_decoder", false, false)?;
     only(json, "add_cross_attention", false, false)?;
     only(json, "position_embedding_type", "absolute".to_owned(), "absolute".to_owned())?;
-    // the head before the logits always has this one
-    only(json, "hidden_act", "gelu".to_owned(), "gelu".to_owned())?;
     let d_model = size(json, "hidden_size", Some(768), limit::D_MODEL)?;
     let encoder = StackKeys {
         layers: ("num_hidden_layers", Some(12)),
@@ -45,7 +43,7 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
         encoder_positions: None,
         positions: positions(json, d_model, tokens.pad)?,
         attention_scale: AttentionScale::PAPER,
-        activation: Activation::Gelu,
+        activation: activation(json, "hidden_act", "gelu")?,
         gated: false,
         biases: true,
         attention_biases: true,
@@ -57,7 +55,8 @@ pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelErr
             tied: json.get_or("tie_word_embeddings", true)?,
             bias: true,
             scale: 1.0,
-            transform: true,
+            // whatever `hidden_act` is
+            transform: Some(Activation::Gelu),
         },
         tokens,
     })

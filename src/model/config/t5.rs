@@ -70,22 +70,29 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
             tied: true,
             bias: false,
             scale: if scaled { 1.0 / (d_model as f64).sqrt() as f32 } else { 1.0 },
-            transform: false,
+            transform: None,
         },
         tokens: special_tokens(json, 0, Some(1), (vocabulary, vocabulary))?,
     })
 }
 
-/// `feed_forward_proj`: an activation, with the prefix `gated-` for a gate.
+/// `feed_forward_proj`: an activation, with the prefix `gated-` for a gate. `dense_act_fn` and `is_gated_act`, which Hugging Face
+/// computes from it and stores beside it, win where they differ.
 fn feed_forward(json: &JsonObject) -> Result<(Activation, bool), ModelError> {
     const KEY: &str = "feed_forward_proj";
+    const DENSE: &str = "dense_act_fn";
     let value: String = json.get_or(KEY, "relu".to_owned())?;
-    match value.strip_prefix("gated-") {
+    let (name, gated) = match value.strip_prefix("gated-") {
         // HF: "for backwards compatibility"
-        Some("gelu") => Ok((Activation::GeluTanh, true)),
-        Some(name) => Ok((activation_called(json, KEY, &value, name)?, true)),
-        None => Ok((activation_called(json, KEY, &value, &value)?, false)),
-    }
+        Some("gelu") => ("gelu_new", true),
+        Some(name) => (name, true),
+        None => (&*value, false),
+    };
+    let activation = match json.get::<String>(DENSE)? {
+        Some(dense) => activation_called(json, DENSE, &dense, &dense)?,
+        None => activation_called(json, KEY, &value, name)?,
+    };
+    Ok((activation, json.get_or("is_gated_act", gated)?))
 }
 
 fn relative_positions(json: &JsonObject, heads: usize) -> Result<RelativePositions, ModelError> {

@@ -46,7 +46,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         norm_kind: norm_kind(json)?,
         final_norm: json.require("final_norm")?,
         layer_norm_eps: epsilon(json, "layer_norm_eps", 1e-5)?,
-        output: OutputProjection { tied, bias: !tied, scale: 1.0, transform: false },
+        output: OutputProjection { tied, bias: !tied, scale: 1.0, transform: None },
         tokens: tokens(json, vocabulary)?,
     })
 }
