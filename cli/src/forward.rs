@@ -157,7 +157,7 @@ fn read_input(name: &str, bytes: &[u8], architecture: Architecture) -> Result<Fo
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| CliError::Input(format!("{name}: not a sound safetensors file: {error}")))?;
     // one that is ignored would be a silent mistake
-    if let Some(other) = file.names().into_iter().find(|other| !INPUTS.contains(&other.as_ref())) {
+    if let Some(other) = file.names().into_iter().find(|other| !INPUTS.contains(other)) {
         return Err(CliError::Input(format!(
             "{name}: {other:?} is no input of forward; there are {}",
             INPUTS.join(", ")

@@ -22,10 +22,6 @@ pub(super) const CONFIG: &str = "tokenizer_config.json";
 const JSON: &str = "tokenizer.json";
 const MARIAN: [&str; 3] = ["source.spm", "target.spm", "vocab.json"];
 
-/// Files that transformers read before it wrote `tokenizer_config.json` in full.
-const SPECIAL_TOKENS_MAP: &str = "special_tokens_map.json";
-const ADDED_TOKENS: &str = "added_tokens.json";
-
 /// Reads the tokenizer of a folder, with or without a model.
 ///
 /// Hugging Face's class decides the files: `tokenizer_class` in `tokenizer_config.json`, else in `config.json`, else
@@ -115,7 +111,7 @@ pub fn read_fast_tokenizer(files: &ModelFiles) -> Result<HuggingFaceTokenizer, M
         .map(|name| name.map(|name| files.read(name, FILE_LIMIT)).transpose());
     let (first, second) = (first?.unwrap_or_default(), second?);
     let [config, special_tokens_map, added_tokens] =
-        [CONFIG, SPECIAL_TOKENS_MAP, ADDED_TOKENS].map(|name| optional(files, name));
+        [CONFIG, "special_tokens_map.json", "added_tokens.json"].map(|name| optional(files, name));
     let (config, special_tokens_map, added_tokens) = (config?, special_tokens_map?, added_tokens?);
     let vocabulary = match (vocabulary[0], &second) {
         (JSON, _) => FastVocabulary::Json(&first),
