@@ -2,6 +2,7 @@
 #![cfg(feature = "embedded-model")]
 
 use wordloom::transformer::{Cancel, GenerateError};
+use wordloom::translate::Excess;
 use wordloom::{Device, Model, TranslateError, TranslateOptions, Translation, Translator};
 
 const TEXT: &str = "  Good morning! How much does this cost?\n\nI have lost my passport, and the train leaves in ten \
@@ -91,4 +92,32 @@ fn a_wish_to_stop_is_heard_between_two_steps() {
         4,
         "one turn before each step, and the last"
     );
+}
+
+#[test]
+fn a_document_is_one_source() {
+    let translator = translator();
+    let options = TranslateOptions::default().beams(1).document(Excess::Refuse);
+    let text = "\n Where is the station? I have lost\nmy passport. ";
+    let mut shown = 0;
+    let streamed = stream(&translator, text, &options, |_, _| shown += 1).expect("translates");
+    let whole = pollster::block_on(translator.translate(text, &options)).expect("translates");
+    assert!(shown > 2 && streamed.text == whole.text, "{:?}", whole.text);
+    let [sentence] = &whole.sentences[..] else { panic!("{} sources", whole.sentences.len()) };
+    assert_eq!(sentence.source, text.trim());
+    assert_eq!(sentence.source_ids, translator.document(text.trim(), &options).expect("text").input_ids);
+    assert!(whole.text.starts_with("\n ") && whole.text.ends_with(' '), "{:?}", whole.text);
+    let blank = pollster::block_on(translator.translate(" \n", &options)).expect("translates");
+    assert_eq!((&*blank.text, blank.sentences.len()), (" \n", 0));
+    // too long
+    let long = "I have lost my passport. ".repeat(100);
+    let ids = translator.document(long.trim(), &options).expect("text").input_ids;
+    let error = pollster::block_on(translator.translate(&long, &options)).expect_err("too long");
+    let TranslateError::TooLong { tokens, limit } = error else { panic!("{error}") };
+    assert_eq!((tokens, limit), (ids.len(), 256));
+    let options = options.document(Excess::LeaveOut);
+    let cut = pollster::block_on(translator.translate(&long, &options)).expect("translates");
+    // the end token stays
+    assert_eq!(cut.sentences[0].source_ids, [&ids[..255], &ids[ids.len() - 1..]].concat());
+    assert!(!translator.summarizes());
 }

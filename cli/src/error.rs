@@ -117,6 +117,7 @@ impl From<TranslateError> for CliError {
         match error {
             TranslateError::Generate(error) => error.into(),
             TranslateError::Text(error) => Self::Text(error),
+            error @ TranslateError::TooLong { .. } => Self::Input(error.to_string()),
         }
     }
 }

@@ -4,6 +4,16 @@ use super::error::TranslateError;
 use super::languages::resolve_languages;
 use super::options::TranslateOptions;
 use super::translator::Translator;
+use crate::model::config::Family;
+
+/// What becomes of the end of a document that is longer than the model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// The document is refused, with [`TranslateError::TooLong`].
+    Refuse,
+    /// The end is left out.
+    LeaveOut,
+}
 
 /// A document in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +40,24 @@ impl Document {
     }
 }
 
+/// The task of a model's configuration that summarizes.
+const SUMMARIZATION: &str = "summarization";
+
 impl Translator {
+    /// The name of the model's task that summarizes, if its configuration has one.
+    pub fn summarization(&self) -> Option<&'static str> {
+        self.tokenizer().tasks().iter().any(|task| task.name == SUMMARIZATION).then_some(SUMMARIZATION)
+    }
+
+    /// Whether the model is one that summarizes, by its configuration: published models of its family do, or it has this task and no
+    /// languages.
+    pub fn summarizes(&self) -> bool {
+        use Family::{BigBirdPegasus, Led, LongT5, Pegasus};
+        let family = self.transformer().config().family;
+        matches!(family, BigBirdPegasus | Led | LongT5 | Pegasus)
+            || (self.summarization().is_some() && self.tokenizer().languages().is_empty())
+    }
+
     /// Makes token ids of a whole document, of the languages and the task in `options`. [`Translator::request`] makes a request of
     /// them.
     ///
@@ -43,7 +70,7 @@ impl Translator {
         let of_nothing = self.tokenizer().encode_source("", &direction)?;
         let same = input_ids.iter().rev().zip(of_nothing.iter().rev());
         let end = same.take_while(|(id, other)| id == other && self.tokenizer().is_special(**id)).count();
-        let limit = self.transformer().config().positions.longest_input();
+        let limit = self.transformer().config().source_positions().longest_input();
         Ok(Document { input_ids, limit, end })
     }
 }

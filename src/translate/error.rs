@@ -11,6 +11,17 @@ pub enum TranslateError {
     /// The search failed, or was cancelled.
     #[error(transparent)]
     Generate(#[from] GenerateError),
+    /// A document that is longer than the model takes.
+    #[error(
+        "the document has {tokens} tokens, but the model takes {limit} at most; the last {excess} would have to be left out",
+        excess = .tokens - .limit
+    )]
+    TooLong {
+        /// Tokens of the document.
+        tokens: usize,
+        /// Tokens that the model takes at most.
+        limit: usize,
+    },
     /// The text could not be turned into tokens, or tokens into text.
     #[error(transparent)]
     Text(#[from] TextError),
@@ -26,7 +37,7 @@ impl DeviceFault for TranslateError {
     fn device_fault(&self) -> Option<&GpuError> {
         match self {
             Self::Generate(error) => error.device_fault(),
-            Self::Text(_) => None,
+            Self::TooLong { .. } | Self::Text(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The sentences of a text, and the white space between them.
 
+use super::document::Excess;
 use super::error::TranslateError;
 use super::glossary::SentenceTokens;
 use super::languages::resolve_languages;
@@ -36,6 +37,33 @@ impl Translator {
         let mut segments = Vec::new();
         let defaults = self.transformer.generation_config();
         let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
+        let mut add = |text: &str, input_ids: Vec<u32>| {
+            let config = self.transformer.config();
+            let mut resolved = resolve(&generation, defaults, config, &input_ids)?;
+            if let Some(glossary) = &options.glossary {
+                let tokenizer = &self.tokenizer;
+                let sentence =
+                    SentenceTokens { text, input_ids: &input_ids, tokenizer, direction: &direction };
+                glossary.constrain(&sentence, &mut resolved);
+            }
+            sentences.sources.push(text.to_owned());
+            let global_tokens = config.usual_globals();
+            sentences.requests.push(GenerateRequest { input_ids, options: resolved, global_tokens });
+            Ok::<_, TranslateError>(())
+        };
+        if let Some(excess) = options.document {
+            let document = text.trim();
+            let (before, after) = text.split_at(text.len() - text.trim_start().len());
+            if document.is_empty() {
+                return Ok(vec![Segment::Between(text)]);
+            }
+            add(document, self.document_ids(document, options, excess)?)?;
+            return Ok(vec![
+                Segment::Between(before),
+                Segment::Sentence,
+                Segment::Between(&after[document.len()..]),
+            ]);
+        }
         // A language tag at the beginning is valid for all sentences of the text.
         let (tag, text) = self.tokenizer.split_tag(text);
         let encode = |text: &str| match tag {
@@ -51,19 +79,8 @@ impl Translator {
                 let parts = sentence.split_to_fit(self.max_source_length(), count);
                 let last_part = parts.len() - 1;
                 for (part_index, part) in parts.into_iter().enumerate() {
-                    let input_ids = encode(part.text)?;
-                    let transformer = &self.transformer;
-                    let mut resolved = resolve(&generation, defaults, transformer.config(), &input_ids)?;
-                    if let Some(glossary) = &options.glossary {
-                        let (text, tokenizer) = (part.text, &self.tokenizer);
-                        let sentence =
-                            SentenceTokens { text, input_ids: &input_ids, tokenizer, direction: &direction };
-                        glossary.constrain(&sentence, &mut resolved);
-                    }
+                    add(part.text, encode(part.text)?)?;
                     segments.push(Segment::Sentence);
-                    sentences.sources.push(part.text.to_owned());
-                    let global_tokens = transformer.config().usual_globals();
-                    sentences.requests.push(GenerateRequest { input_ids, options: resolved, global_tokens });
                     // scripts without spaces have none between sentences; their translation may need one
                     let more = index < last || part_index < last_part;
                     segments.push(Segment::Between(if part.space.is_empty() && more {
@@ -76,6 +93,26 @@ impl Translator {
             segments.push(Segment::Between(line.end));
         }
         Ok(segments)
+    }
+
+    /// The ids of a document that fits the model.
+    fn document_ids(
+        &self,
+        text: &str,
+        options: &TranslateOptions,
+        excess: Excess,
+    ) -> Result<Vec<u32>, TranslateError> {
+        let mut document = self.document(text, options)?;
+        match excess {
+            Excess::Refuse if document.excess() > 0 => {
+                Err(TranslateError::TooLong { tokens: document.input_ids.len(), limit: document.limit })
+            }
+            Excess::Refuse => Ok(document.input_ids),
+            Excess::LeaveOut => {
+                document.truncate();
+                Ok(document.input_ids)
+            }
+        }
     }
 
     /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output.

@@ -35,7 +35,7 @@ mod translation;
 mod translator;
 
 pub use alignment::SentenceAlignment;
-pub use document::Document;
+pub use document::{Document, Excess};
 pub use error::TranslateError;
 pub use glossary::{CaseRule, Glossary, GlossaryEntry, GlossaryError, GlossaryFile};
 pub use job::Update;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::document::Excess;
 use super::glossary::Glossary;
 use crate::model::AttentionKind;
 use crate::model::generation_config::GenerationConfig;
@@ -22,6 +23,8 @@ pub struct TranslateOptions {
     /// Name of one of the model's [tasks](Tokenizer::tasks), such as `translation_en_to_de`: its words are put before every
     /// sentence, and its search options go over the model's own.
     pub task: Option<String>,
+    /// Whether each text is a document: one source, which is not cut into sentences, for models that summarize.
+    pub document: Option<Excess>,
     /// Terms whose translation is prescribed.
     pub glossary: Option<Arc<Glossary>>,
     /// Kept results besides translations. If anything is kept, all sentences are searched and the cache is not used.
@@ -49,6 +52,12 @@ impl TranslateOptions {
     /// Sets the task.
     pub fn task(mut self, name: impl Into<String>) -> Self {
         self.task = Some(name.into());
+        self
+    }
+
+    /// Makes each text one source.
+    pub fn document(mut self, excess: Excess) -> Self {
+        self.document = Some(excess);
         self
     }
 

@@ -46,6 +46,14 @@ export class TranslatorBase {
     return this.#call('translate', () => ({ text: string(text), options: search }), signal);
   }
 
+  /**
+   * A summary of a whole document, of a model that summarizes (`info.model.summarizes`), or by its task `summarization`. A document that is
+   * longer than the model takes is an error; with `document: 'truncate'` its end is left out.
+   */
+  summarize(text: string, options: TranslateOptions = {}): Promise<Translation> {
+    return this.translate(text, { document: true, ...options });
+  }
+
   /** Partial translations; the last one has the whole `translation`. Leaving the loop stops the work. */
   translateStreaming(text: string, options: TranslateOptions = {}): AsyncIterableIterator<Partial> {
     const { signal, ...search } = options ?? {};

@@ -88,6 +88,8 @@ export interface EngineInfo {
     architecture: 'encoder-decoder' | 'encoder-only' | 'decoder-only';
     /** The reason why the model takes token ids only; `null` if it translates text. */
     idsOnly: string | null;
+    /** Whether it is a model that summarizes, by its configuration: its texts are documents. */
+    summarizes: boolean;
     languages: Languages;
     parameters: number;
     /** Storage of weights: four, two or one byte each. */
@@ -162,6 +164,11 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   sourceLanguage?: string;
   /** The language to translate into; one of `info.model.languages.target`. */
   targetLanguage?: string;
+  /**
+   * The whole text is one source, which is not cut into sentences, as models that summarize read it. A text that is longer than the
+   * model takes is an error; with `"truncate"` its end is left out.
+   */
+  document?: boolean | 'truncate';
   /** One of the model's `task_specific_params`, such as `translation_en_to_de`: its words come before every sentence. */
   task?: string;
   /** Attention weights of the best hypothesis of one sentence (default: `cross`, `mean`, `mean`, 0). */
@@ -193,6 +200,8 @@ export interface Translation {
   attention?: AttentionMap;
   /** With `sample`: the seed, which gives the same translation again. */
   seed?: number;
+  /** With `document`: tokens at the end of the text that were left out. */
+  leftOut?: number;
   stats: { milliseconds: number; tokens: number; sentences: number };
 }
 

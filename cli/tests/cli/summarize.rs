@@ -112,6 +112,16 @@ fn words_and_options_can_be_given() {
     found.fails(2, &["at least 31 and at most 30", "--min-length"]);
 }
 
+/// The fixture has 64 positions for sources, and 40 for summaries.
+#[test]
+fn led_takes_as_many_tokens_as_its_encoder_has_positions() {
+    let case = json!({ "model": "led", "tokenizer": "bytelevel_bpe_bart", "vocabulary": 330, "prefix": "" });
+    let folder = folder("summarize-led", &case, false);
+    let line = parsed(summarize(&folder, &["--json"], &"the ".repeat(50)).succeeds());
+    assert_eq!(line["source_ids"].as_array().unwrap().len(), 52);
+    summarize(&folder, &[], &"the ".repeat(70)).fails(1, &["has 72 tokens", "takes 64 at most"]);
+}
+
 #[test]
 fn each_line_can_be_a_document() {
     let case = &cases()[0];

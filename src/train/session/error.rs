@@ -92,6 +92,10 @@ impl From<TranslateError> for SessionError {
         match error {
             TranslateError::Generate(error) => error.into(),
             TranslateError::Text(error) => Self::Text(error),
+            error @ TranslateError::TooLong { .. } => {
+                let (file, reason) = ("the text".to_owned(), error.to_string());
+                Self::Text(TextError::Malformed { file, reason })
+            }
         }
     }
 }

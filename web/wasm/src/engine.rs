@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wordloom::model::config::Architecture;
@@ -12,6 +13,7 @@ use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{
     Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
 };
+use wordloom::translate::Excess;
 use wordloom::{Device, DeviceChoice, Model, TranslateOptions, resolve};
 
 use crate::abort::Abort;
@@ -116,7 +118,9 @@ impl Engine {
             let keeps: Option<bool> = take(&mut options, "keepAttention", "true or false")?;
             let aligns: Option<bool> = take(&mut options, "alignments", "true or false")?;
             let glossary = Lines::take(&mut options)?;
+            let document = document(options.remove("document"))?;
             let mut options = translation_options(options)?;
+            options.document = document;
             if aligns == Some(true) {
                 options = options.keep_alignments();
             }
@@ -127,6 +131,11 @@ impl Engine {
             let (options, keeps, glossary) = options.clone()?;
             let mut options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
+            let mut left_out = None;
+            if options.document.is_some() {
+                options.task = options.task.or(translator.summarization().map(str::to_owned));
+                left_out = Some(translator.document(text.trim(), &options)?.excess());
+            }
             if let Some(lines) = glossary {
                 let last = &mut inner.state.borrow_mut().glossary;
                 options.glossary = Some(lines.bind(translator, &options, last)?);
@@ -166,7 +175,7 @@ impl Engine {
             if keeps {
                 Remembered::add(&mut inner.state.borrow_mut().remembered, &result);
             }
-            translation(translator, &result, Date::now() - begun)
+            translation(translator, &result, left_out, Date::now() - begun)
         })
     }
 
@@ -578,6 +587,18 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     })
 }
 
+/// The option `document`.
+fn document(value: Option<Value>) -> Result<Option<Excess>, Failure> {
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::Bool(true)) => Ok(Some(Excess::Refuse)),
+        Some(Value::String(truncate)) if truncate == "truncate" => Ok(Some(Excess::LeaveOut)),
+        Some(other) => {
+            Err(Failure::input(format!("\"document\" is {other}; expected true, false or \"truncate\"")))
+        }
+    }
+}
+
 fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
     let transformer = runner.transformer();
     let (device, config) = (transformer.device(), transformer.config());
@@ -605,6 +626,7 @@ fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
                 Architecture::DecoderOnly => "decoder-only",
             },
             ids_only,
+            summarizes: matches!(runner, Runner::Text(translator) if translator.summarizes()),
             languages: tokenizer.map(Languages::of).unwrap_or_default(),
             parameters: transformer.parameters(),
             weights: transformer.stored_as().to_string(),

@@ -133,6 +133,11 @@ impl From<TranslateError> for Failure {
         match error {
             TranslateError::Generate(error) => error.into(),
             TranslateError::Text(error) => error.into(),
+            TranslateError::TooLong { tokens, limit } => {
+                let instead = "give `document: \"truncate\"` to leave them out";
+                let what = format!("the document has {tokens} tokens, but the model takes {limit} at most");
+                Self::input(format!("{what}; the last {} do not fit: {instead}", tokens - limit))
+            }
         }
     }
 }

@@ -43,6 +43,7 @@ pub struct ModelInfo {
     pub family: &'static str,
     pub architecture: &'static str,
     pub ids_only: Option<String>,
+    pub summarizes: bool,
     pub languages: Languages,
     pub parameters: usize,
     pub weights: String,
@@ -96,6 +97,8 @@ struct WholeText<'a> {
     text: &'a str,
     hypotheses: Vec<TextHypothesis<'a>>,
     sentences: Vec<Sentence<'a>>,
+    #[serde(rename = "leftOut", skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
     stats: Stats,
 }
 
@@ -186,6 +189,7 @@ struct Stats {
 pub fn translation(
     translator: &Translator,
     translation: &Translation,
+    left_out: Option<usize>,
     milliseconds: f64,
 ) -> Result<JsValue, Failure> {
     let tokenizer = translator.tokenizer();
@@ -218,6 +222,7 @@ pub fn translation(
             .iter()
             .map(|hypothesis| TextHypothesis { text: &hypothesis.text, score: hypothesis.score })
             .collect(),
+        left_out,
         stats: Stats { milliseconds, tokens, sentences: sentences.len() },
         sentences,
     })

@@ -125,6 +125,7 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     beams: count,
     nBest: Math.min(alternatives.peek(), count),
     sample: false,
+    ...(engine.info.model.summarizes ? { document: 'truncate' as const } : {}),
     ...languageOptions(direction.peek()),
     ...glossaryOption.peek(),
   };
@@ -147,7 +148,9 @@ async function run(engine: Running, input: string, own: AbortController): Promis
     batch(() => {
       activity.value = null;
       unsettled.value = waiting;
+      const last = outcome.peek();
       if (result.tokens > 0) outcome.value = result;
+      else if (last !== null) outcome.value = { ...last, leftOut: result.leftOut };
       dismissAll('translate');
     });
   } catch (error) {

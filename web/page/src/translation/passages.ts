@@ -16,10 +16,17 @@ export interface Translated {
   readonly sentences: readonly Sentence[];
   /** Index of the shown hypothesis of each sentence. */
   readonly chosen: readonly number[];
+  /** Tokens at the end of a document that the model does not take. */
+  readonly leftOut?: number;
 }
 
 const LONG_LINE = 3000;
 const SENTENCE_END = /[.!?…]["'”’»)\]]*\s+|[。！？]/gu;
+
+/** The whole text as one passage, for models that summarize. */
+export function whole(text: string): { tag: string; passages: Passage[] } {
+  return { tag: '', passages: [{ source: text, end: '' }] };
+}
 
 /** Cuts a text at line breaks, and long lines between sentences. A leading `>>fra<<` tag applies to the whole text. */
 export function cut(text: string): { tag: string; passages: Passage[] } {

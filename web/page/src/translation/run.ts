@@ -2,7 +2,7 @@
 import type { Sentence, TranslateOptions, Translator } from 'wordloom';
 
 import type { Passage, Translated } from './passages.ts';
-import { cut, deal, group, isBlank } from './passages.ts';
+import { cut, deal, group, isBlank, whole } from './passages.ts';
 import type { View } from './views.ts';
 import { blankView, doneView, matchOld, viewText, waitingView } from './views.ts';
 
@@ -25,6 +25,8 @@ export interface Work {
 }
 
 export interface Outcome {
+  /** Source tokens at the end of a document that the model does not take. */
+  readonly leftOut: number;
   readonly tokens: number;
   readonly milliseconds: number;
 }
@@ -35,14 +37,18 @@ interface Missing {
 }
 
 export async function runTranslation(work: Work): Promise<Outcome> {
-  const { tag, passages } = cut(work.text);
+  const { tag, passages } = work.options.document ? whole(work.text) : cut(work.text);
   const key = (passage: Passage): string => keyOf(tag, passage.source);
   const old = matchOld(work.shown, passages);
   const missing = new Map<string, Missing>();
+  let leftOut = 0;
   const views = passages.map((passage, index) => {
     if (isBlank(passage)) return reuse(old[index], blankView(passage));
     const translated = work.known.get(key(passage));
-    if (translated !== undefined) return reuse(old[index], doneView(passage, translated));
+    if (translated !== undefined) {
+      leftOut = translated.leftOut ?? 0;
+      return reuse(old[index], doneView(passage, translated));
+    }
     const entry = missing.get(passage.source);
     if (entry === undefined) missing.set(passage.source, { source: passage.source, places: [index] });
     else entry.places.push(index);
@@ -61,15 +67,16 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   for (const members of groups) {
     const own = members.map(({ source }) => source);
     const sources = work.before === null ? own : await work.before(own, work.signal);
-    if (work.signal.aborted) return { tokens, milliseconds };
+    if (work.signal.aborted) return { tokens, milliseconds, leftOut };
     const joined = (tag === '' ? '' : `${tag} `) + sources.join('\n');
     for await (const partial of work.translator.translateStreaming(joined, {
       ...work.options,
       signal: work.signal,
     })) {
-      if (work.signal.aborted) return { tokens, milliseconds };
+      if (work.signal.aborted) return { tokens, milliseconds, leftOut };
       const finished = partial.translation;
       if (finished !== undefined) {
+        leftOut = finished.leftOut ?? 0;
         settle(members, sources, finished.sentences);
         tokens += finished.stats.tokens;
         milliseconds += finished.stats.milliseconds;
@@ -79,7 +86,7 @@ export async function runTranslation(work: Work): Promise<Outcome> {
       show(finished === undefined ? (partial.encoding ?? null) : null);
     }
   }
-  return { tokens, milliseconds };
+  return { tokens, milliseconds, leftOut };
 
   function settle(
     members: readonly Missing[],
@@ -88,8 +95,9 @@ export async function runTranslation(work: Work): Promise<Outcome> {
   ): void {
     const parts = deal(sources, sentences);
     members.forEach(({ source, places }, index) => {
-      const translated = parts[index];
-      if (translated === undefined) return;
+      const part = parts[index];
+      if (part === undefined) return;
+      const translated = leftOut === 0 ? part : { ...part, leftOut };
       for (const place of places) {
         const passage = passages[place];
         if (passage === undefined) continue;
@@ -102,8 +110,10 @@ export async function runTranslation(work: Work): Promise<Outcome> {
 
   /** Assigns lines of the unfinished translation to passages, because line breaks are those of the source. */
   function grow(members: readonly Missing[], stable: string, provisional: string): void {
-    const solid = stable.split('\n');
-    const rest = provisional.split('\n');
+    // a summary has line breaks of its own
+    const lines = (text: string): string[] => (members.length === 1 ? [text] : text.split('\n'));
+    const solid = lines(stable);
+    const rest = lines(provisional);
     members.forEach(({ places }, index) => {
       const own = { stable: solid[index] ?? '', provisional: rest[index - solid.length + 1] ?? '' };
       for (const place of places) {

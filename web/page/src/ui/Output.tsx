@@ -2,6 +2,7 @@
 import { memo } from 'preact/compat';
 import { useMemo, useRef, useState } from 'preact/hooks';
 
+import { running } from '../engine/load.ts';
 import { changes } from '../muting/changes.ts';
 import { interventions } from '../interventions.ts';
 import { showAlternatives, showAttention, showConfidence, showSearch } from '../settings.ts';
@@ -28,7 +29,7 @@ export function Output({ lang, size }: { lang: string | null; size: string }) {
     <div
       class={`text output ${size}`}
       role="region"
-      aria-label={t('Translation')}
+      aria-label={running.value?.info.model.summarizes ? t('Summary') : t('Translation')}
       lang={lang ?? undefined}
       dir="auto"
       tabIndex={0}

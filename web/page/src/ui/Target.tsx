@@ -33,7 +33,7 @@ export function Target() {
         </h2>
         <LanguagePicker
           side="to"
-          name={languageName(code) ?? t('Translation')}
+          name={languageName(code) ?? (running.value?.info.model.summarizes ? t('Summary') : t('Translation'))}
           hint={count > 1 ? t('This model writes {count} languages. Choose yours.', { count }) : undefined}
         />
         {views.value.length > 0 && <CopyButton />}
@@ -102,6 +102,7 @@ function Status() {
     device.kind === 'gpu' ? 'GPU' : 'CPU',
     ...(now.via === null ? [] : [t('through English')]),
     searchBeams.value === 1 ? t('greedy') : t('{count} beams', { count: searchBeams.value }),
+    ...(last === null || last.leftOut === 0 ? [] : [t('the last {count} tokens are left out', { count: last.leftOut })]),
     ...(doubts.value === 0 ? [] : [t('doubtful: {count}', { count: doubts.value })]),
     ...(speed === null ? [] : [t('{count} tokens/s', { count: speed < 10 ? speed.toFixed(1) : Math.round(speed) })]),
   ];
