@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::ModelError;
 use super::files::ModelFiles;
 use super::json::JsonObject;
 use super::student_files::{self, StudentFiles};
-#[cfg(feature = "tokenizers")]
-use crate::text::{FastFiles, FastVocabulary, HuggingFaceTokenizer};
 use crate::text::{
     FastTokenizer, FirefoxTokenizer, MarianFiles, MarianTokenizer, Task, TextError, Tokenizer,
     TokenizerClass, TokenizerFiles,
 };
+#[cfg(feature = "tokenizers")]
+use crate::text::{FastVocabulary, HuggingFaceTokenizer};
 
 /// Maximum length of a tokenizer file, bytes: the largest vocabularies are below 40 MB.
 pub(super) const FILE_LIMIT: u64 = 64 << 20;
@@ -49,7 +49,7 @@ pub fn read_tokenizer_with(
     }
     let (class, model) = class_in(files)?;
     let read = |name| files.read(name, FILE_LIMIT);
-    let config = optional(files, CONFIG)?;
+    let config = tokenizer_config(files)?;
     if class == TokenizerClass::Marian && MARIAN.iter().any(|file| files.has(file)) {
         return marian(files, config.as_deref());
     }
@@ -110,28 +110,74 @@ pub fn read_fast_tokenizer(files: &ModelFiles) -> Result<HuggingFaceTokenizer, M
     let [first, second] = [vocabulary.first(), vocabulary.get(1)]
         .map(|name| name.map(|name| files.read(name, FILE_LIMIT)).transpose());
     let (first, second) = (first?.unwrap_or_default(), second?);
-    let [config, special_tokens_map, added_tokens] =
-        [CONFIG, "special_tokens_map.json", "added_tokens.json"].map(|name| optional(files, name));
-    let (config, special_tokens_map, added_tokens) = (config?, special_tokens_map?, added_tokens?);
     let vocabulary = match (vocabulary[0], &second) {
         (JSON, _) => FastVocabulary::Json(&first),
         (_, Some(merges)) => FastVocabulary::BytePairs { vocab: &first, merges },
         (_, None) => FastVocabulary::WordPieces(&first),
     };
-    let tokenizer = HuggingFaceTokenizer::new(
-        class,
-        FastFiles {
-            vocabulary,
-            config: config.as_deref(),
-            special_tokens_map: special_tokens_map.as_deref(),
-            added_tokens: added_tokens.as_deref(),
-        },
-    );
+    let config = tokenizer_config(files)?;
+    let tokenizer = HuggingFaceTokenizer::new(class, vocabulary, config.as_deref());
     tokenizer.map_err(|source| refused(files, source))
 }
 
-fn optional<'a>(files: &'a ModelFiles, name: &str) -> Result<Option<Cow<'a, [u8]>>, ModelError> {
-    files.has(name).then(|| files.read(name, FILE_LIMIT)).transpose()
+/// `tokenizer_config.json`. Where it does not list the added tokens, transformers also reads `special_tokens_map.json`, which wins, and
+/// `added_tokens.json`.
+fn tokenizer_config(files: &ModelFiles) -> Result<Option<Cow<'_, [u8]>>, ModelError> {
+    const LISTED: &str = "added_tokens_decoder";
+    const EXTRA: [&str; 2] = ["extra_special_tokens", "additional_special_tokens"];
+    let object = |name| files.has(name).then(|| JsonObject::read(files, name)).transpose();
+    let (older, added) = ("special_tokens_map.json", "added_tokens.json");
+    let config = object(CONFIG)?;
+    if config.as_ref().is_some_and(|config| config.contains(LISTED))
+        || !(files.has(older) || files.has(added))
+    {
+        return files.has(CONFIG).then(|| files.read(CONFIG, FILE_LIMIT)).transpose();
+    }
+    let entries = |object: &Option<JsonObject>| -> Map<String, Value> {
+        object
+            .iter()
+            .flat_map(JsonObject::entries)
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .collect()
+    };
+    let mut config = entries(&config);
+    let is_empty = |value: &Value| match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(items) => items.is_empty(),
+        value => value.is_null(),
+    };
+    let has_extra = EXTRA.iter().filter_map(|key| config.get(*key)).any(|value| !is_empty(value));
+    // under its older name, the list comes too late to make tokens of `added_tokens.json` special
+    let mut late = None;
+    for (key, value) in entries(&object(older)?) {
+        match key.as_str() {
+            "additional_special_tokens" if !has_extra => late = Some(value),
+            "extra_special_tokens" if !has_extra => _ = config.insert(key, value),
+            _ if key.ends_with("_token") => _ = config.insert(key, value),
+            _ => {}
+        }
+    }
+    let name = |token: &Value| token.get("content").unwrap_or(token).as_str().map(str::to_owned);
+    let special: Vec<String> = config
+        .iter()
+        .flat_map(|(key, value)| match value {
+            Value::Array(tokens) if EXTRA.contains(&key.as_str()) => tokens.iter().filter_map(name).collect(),
+            token if key.ends_with("_token") => name(token).into_iter().collect(),
+            _ => Vec::new(),
+        })
+        .collect();
+    let listed = entries(&object(added)?).into_iter().map(|(token, id)| {
+        let is_special = special.contains(&token);
+        (id.to_string(), json!({ "content": token, "special": is_special, "normalized": !is_special }))
+    });
+    let listed: Map<String, Value> = listed.collect();
+    if !listed.is_empty() {
+        config.insert(LISTED.to_owned(), listed.into());
+    }
+    if let Some(tokens) = late {
+        config.insert("additional_special_tokens".to_owned(), tokens);
+    }
+    Ok(Some(Value::Object(config).to_string().into_bytes().into()))
 }
 
 fn refused(files: &ModelFiles, source: TextError) -> ModelError {

@@ -1,5 +1,6 @@
 //! Tokens that are cut out of a text before SentencePiece or another model splits it.
 
+use super::TextError;
 use super::sentencepiece::Trie;
 
 /// A token that is recognized anywhere in a text, such as `</s>` or `<extra_id_0>`.
@@ -9,6 +10,8 @@ pub(super) struct AddedToken {
     /// Whether the token includes the white space on its left, or on its right.
     pub(super) lstrip: bool,
     pub(super) rstrip: bool,
+    /// Whether the token is only found where no letters and digits are beside it. Only Hugging Face's library can do that.
+    pub(super) single_word: bool,
     /// Whether the token is searched in the normalized text. Only `tokenizer.json` makes this distinction.
     pub(super) normalized: bool,
     /// Whether the token stands for no text, so that decoding may skip it.
@@ -18,7 +21,7 @@ pub(super) struct AddedToken {
 impl AddedToken {
     pub(super) fn special(content: &str) -> Self {
         let content = content.to_owned();
-        Self { content, lstrip: false, rstrip: false, normalized: false, special: true }
+        Self { content, lstrip: false, rstrip: false, single_word: false, normalized: false, special: true }
     }
 }
 
@@ -32,14 +35,21 @@ pub(super) struct AddedTokens {
 
 impl AddedTokens {
     /// Of tokens with the same content, keeps the first.
-    pub(super) fn new(tokens: impl IntoIterator<Item = (AddedToken, u32)>) -> Self {
+    ///
+    /// # Errors
+    /// [`TextError::Unsupported`] for `single_word`.
+    pub(super) fn new(tokens: impl IntoIterator<Item = (AddedToken, u32)>) -> Result<Self, TextError> {
         let mut known = std::collections::HashSet::new();
         let tokens: Vec<(AddedToken, u32)> = tokens
             .into_iter()
             .filter(|(token, _)| !token.content.is_empty() && known.insert(token.content.clone()))
             .collect();
+        if let Some((token, _)) = tokens.iter().find(|(token, _)| token.single_word) {
+            let feature = format!("`single_word` of the added token `{}`", token.content);
+            return Err(TextError::Unsupported { file: "tokenizer_config.json".to_owned(), feature });
+        }
         let trie = Trie::new((0..).zip(&tokens).map(|(index, (token, _))| (&*token.content, index)));
-        Self { tokens, trie }
+        Ok(Self { tokens, trie })
     }
 
     /// The ids of the special tokens.

@@ -43,6 +43,11 @@ pub(super) struct TokenizerConfig {
     pub(super) legacy_behaviour: Option<bool>,
     /// M2M100: name of the set of languages.
     pub(super) language_codes: Option<String>,
+    /// Whether these tokens are put around a text, for classes that have no tokens around it.
+    #[cfg(feature = "tokenizers")]
+    pub(super) add_bos_token: Option<bool>,
+    #[cfg(feature = "tokenizers")]
+    pub(super) add_eos_token: Option<bool>,
     /// GPT-2, RoBERTa: whether a text begins as a word after a space does.
     #[cfg(feature = "tokenizers")]
     pub(super) add_prefix_space: Option<bool>,
@@ -65,7 +70,7 @@ pub(super) enum TokenEntry {
     Full(AddedTokenEntry),
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct AddedTokenEntry {
     content: String,
     #[serde(default)]
@@ -94,42 +99,6 @@ impl TokenizerConfig {
     pub(super) fn parse(file: Option<&[u8]>) -> Result<Self, TextError> {
         let Some(bytes) = file else { return Ok(Self::default()) };
         serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))
-    }
-
-    /// Adds `special_tokens_map.json` and `added_tokens.json`, which transformers reads where `tokenizer_config.json` does not
-    /// list the added tokens.
-    #[cfg(feature = "tokenizers")]
-    pub(super) fn add_older_files(
-        &mut self,
-        special_tokens_map: Option<&[u8]>,
-        added_tokens: Option<&[u8]>,
-    ) -> Result<(), TextError> {
-        if self.added_tokens_decoder.is_some() {
-            return Ok(());
-        }
-        if let Some(bytes) = special_tokens_map {
-            let parsed = serde_json::from_slice(bytes);
-            let mut map: Self =
-                parsed.map_err(|error| TextError::of_json("special_tokens_map.json", &error))?;
-            for (own, other) in self.named().into_iter().zip(map.named()) {
-                *own = other.take().or(own.take());
-            }
-        }
-        if let Some(bytes) = added_tokens {
-            let parsed = serde_json::from_slice(bytes);
-            let added: BTreeMap<String, u32> =
-                parsed.map_err(|error| TextError::of_json("added_tokens.json", &error))?;
-            let special: Vec<String> =
-                self.special_tokens()?.into_iter().map(|token| token.content).collect();
-            let entry = |(content, id): (String, u32)| {
-                let special = special.contains(&content);
-                let entry =
-                    AddedTokenEntry { content, normalized: !special, special, ..AddedTokenEntry::default() };
-                (id, TokenEntry::Full(entry))
-            };
-            self.added_tokens_decoder = Some(added.into_iter().map(entry).collect());
-        }
-        Ok(())
     }
 
     /// Sets the tokens that the class has by default.
@@ -179,7 +148,9 @@ impl TokenizerConfig {
             &self.mask_token,
             &self.mask_token_sent,
         ];
-        let extra = [&self.additional_special_tokens, &self.extra_special_tokens].into_iter().flatten();
+        // the older name counts where the newer one has nothing
+        let extra = [&self.extra_special_tokens, &self.additional_special_tokens].into_iter().flatten();
+        let extra = extra.filter(|tokens| !tokens.is_empty()).take(1);
         let extra = extra.flat_map(|tokens| match tokens {
             ExtraTokens::List(tokens) => tokens.iter().collect::<Vec<_>>(),
             ExtraTokens::Named(tokens) => tokens.values().collect(),
@@ -188,10 +159,35 @@ impl TokenizerConfig {
         entries.map(|entry| Ok(AddedToken { special: true, ..entry.added_token()? })).collect()
     }
 
+    /// The tokens of [`special_tokens`](Self::special_tokens) without a role.
+    pub(super) fn extra_tokens(&self) -> Result<Vec<AddedToken>, TextError> {
+        let named = [
+            &self.bos_token,
+            &self.eos_token,
+            &self.unk_token,
+            &self.sep_token,
+            &self.pad_token,
+            &self.cls_token,
+            &self.mask_token,
+            &self.mask_token_sent,
+        ];
+        let roles = named.into_iter().flatten().count();
+        Ok(self.special_tokens()?.split_off(roles))
+    }
+
     /// The tokens of `added_tokens_decoder`, by id.
     pub(super) fn added_tokens(&self) -> Result<Vec<(u32, AddedToken)>, TextError> {
         let entries = self.added_tokens_decoder.iter().flatten();
         entries.map(|(&id, entry)| Ok((id, entry.added_token()?))).collect()
+    }
+}
+
+impl ExtraTokens {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::List(tokens) => tokens.is_empty(),
+            Self::Named(tokens) => tokens.is_empty(),
+        }
     }
 }
 
@@ -206,11 +202,8 @@ impl TokenEntry {
         match self {
             Self::Name(content) => Ok(AddedToken::special(content)),
             Self::Full(AddedTokenEntry { content, lstrip, rstrip, single_word, normalized, special }) => {
-                if *single_word {
-                    let feature = format!("`single_word` of the added token `{content}`");
-                    return Err(TextError::Unsupported { file: FILE.to_owned(), feature });
-                }
                 Ok(AddedToken {
+                    single_word: *single_word,
                     content: content.clone(),
                     lstrip: *lstrip,
                     rstrip: *rstrip,

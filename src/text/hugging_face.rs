@@ -4,11 +4,12 @@ use serde_json::Value;
 use tokenizers::models::{bpe::BPE, wordpiece::WordPiece};
 use tokenizers::normalizers::{BertNormalizer, NormalizerWrapper};
 use tokenizers::pre_tokenizers::{PreTokenizerWrapper, bert::BertPreTokenizer, byte_level::ByteLevel};
+use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::processors::{bert::BertProcessing, roberta::RobertaProcessing};
 
 use super::added_tokens::AddedToken;
 use super::clean_up::clean_up;
-use super::config::TokenizerConfig;
+use super::config::{TokenEntry, TokenizerConfig};
 use super::fast::FastTokenizer;
 use super::guard::guarded;
 use super::{TextError, TokenizerClass, json_limits};
@@ -45,19 +46,6 @@ pub enum FastVocabulary<'a> {
     WordPieces(&'a [u8]),
 }
 
-/// The contents of a tokenizer's files.
-#[derive(Clone, Copy, Debug)]
-pub struct FastFiles<'a> {
-    /// The vocabulary.
-    pub vocabulary: FastVocabulary<'a>,
-    /// `tokenizer_config.json`
-    pub config: Option<&'a [u8]>,
-    /// `special_tokens_map.json`
-    pub special_tokens_map: Option<&'a [u8]>,
-    /// `added_tokens.json`
-    pub added_tokens: Option<&'a [u8]>,
-}
-
 impl FastVocabulary<'_> {
     /// Name of the file, as messages have it.
     pub fn file(&self) -> &'static str {
@@ -70,16 +58,19 @@ impl FastVocabulary<'_> {
 }
 
 impl HuggingFaceTokenizer {
-    /// Builds what `from_pretrained` of transformers builds for this class.
+    /// Builds what `from_pretrained` of transformers builds for this class. `config` is `tokenizer_config.json`.
     ///
     /// # Errors
     /// [`TextError`] with the file that is damaged.
-    pub fn new(class: TokenizerClass, files: FastFiles) -> Result<Self, TextError> {
-        let mut config = TokenizerConfig::parse(files.config)?;
-        config.add_older_files(files.special_tokens_map, files.added_tokens)?;
-        let file = files.vocabulary.file();
+    pub fn new(
+        class: TokenizerClass,
+        vocabulary: FastVocabulary,
+        config: Option<&[u8]>,
+    ) -> Result<Self, TextError> {
+        let mut config = TokenizerConfig::parse(config)?;
+        let file = vocabulary.file();
         let library = Library { file };
-        let mut inner = match files.vocabulary {
+        let mut inner = match vocabulary {
             FastVocabulary::Json(bytes) => library.parse(bytes)?,
             FastVocabulary::BytePairs { vocab, merges } => {
                 config.set_default_tokens(class);
@@ -95,7 +86,7 @@ impl HuggingFaceTokenizer {
         inner.with_padding(None);
         library.follow_class(&mut inner, class, &config)?;
         library.add_tokens(&mut inner, class, &config)?;
-        if !matches!(files.vocabulary, FastVocabulary::Json(_)) {
+        if !matches!(vocabulary, FastVocabulary::Json(_)) {
             library.add_template(&mut inner, class, &config)?;
         }
         let special = inner.get_added_tokens_decoder();
@@ -126,6 +117,9 @@ impl FastTokenizer for HuggingFaceTokenizer {
         if let Some(&id) = ids.iter().find(|&&id| self.token(id).is_none()) {
             return Err(TextError::UnknownId { id, size: self.inner.get_vocab_size(true) });
         }
+        if ids.iter().all(|&id| skip_special_tokens && self.special.binary_search(&id).is_ok()) {
+            return Ok(String::new()); // at which some decoders of the library panic
+        }
         let library = Library { file: self.file };
         let text = library.call(|| self.inner.decode(ids, skip_special_tokens))?;
         Ok(if self.clean_up { clean_up(&text) } else { text })
@@ -155,6 +149,24 @@ fn normalizer(config: &TokenizerConfig) -> BertNormalizer {
         config.strip_accents,
         config.do_lower_case.unwrap_or(true),
     )
+}
+
+/// Whether two tokens are equal in everything that `tokenizer_config.json` says of a token.
+fn same(one: &tokenizers::AddedToken, other: &tokenizers::AddedToken) -> bool {
+    let flags = |token: &tokenizers::AddedToken| {
+        [token.lstrip, token.rstrip, token.single_word, token.normalized, token.special]
+    };
+    one.content == other.content && flags(one) == flags(other)
+}
+
+impl AddedToken {
+    fn for_library(&self) -> tokenizers::AddedToken {
+        tokenizers::AddedToken::from(self.content.clone(), self.special)
+            .lstrip(self.lstrip)
+            .rstrip(self.rstrip)
+            .single_word(self.single_word)
+            .normalized(self.normalized)
+    }
 }
 
 /// Hugging Face's library, reading this file.
@@ -245,21 +257,36 @@ impl Library {
         class: TokenizerClass,
         config: &TokenizerConfig,
     ) -> Result<(), TextError> {
-        let known = inner.get_added_tokens_decoder();
-        let mut added: Vec<AddedToken> = config.added_tokens()?.into_iter().map(|(_, token)| token).collect();
-        added.extend(config.special_tokens()?);
+        let known: Vec<_> = inner.get_added_tokens_decoder().into_values().collect();
+        let named = config.special_tokens()?;
+        let is_named = |content: &str| named.iter().any(|token| token.content == content);
+        // as `TokenizersBackend`: entries with an id are added where they differ, names where there is no such token
+        let mut added: Vec<tokenizers::AddedToken> = Vec::new();
+        for (_, token) in config.added_tokens()? {
+            let token_here = token.for_library();
+            if known.iter().any(|known| same(known, &token_here)) {
+                continue;
+            }
+            let special = token.special || is_named(&token.content);
+            added.push(token_here.special(special));
+        }
         let languages = class.language_tokens(config).into_iter();
         let languages = languages.filter(|token| inner.token_to_id(token).is_some());
-        added.extend(languages.map(|token| AddedToken::special(&token)));
-        added.retain(|token| !known.values().any(|known| known.content == token.content && known.special));
+        let mut by_name: Vec<AddedToken> = named.clone();
+        by_name.extend(languages.map(|token| AddedToken::special(&token)));
+        for token in by_name {
+            let is_there = |other: &tokenizers::AddedToken| other.content == token.content;
+            // languages have to be special, because the classes know them
+            let is_language = !is_named(&token.content);
+            let is_known = known.iter().any(|known| is_there(known) && (known.special || !is_language));
+            if !is_known && !added.iter().any(is_there) {
+                added.push(token.for_library());
+            }
+        }
         for token in added {
-            let token_here = tokenizers::AddedToken::from(token.content.clone(), token.special)
-                .lstrip(token.lstrip)
-                .rstrip(token.rstrip)
-                .normalized(token.normalized);
             self.call(|| match token.special {
-                true => inner.add_special_tokens([token_here]),
-                false => inner.add_tokens([token_here]),
+                true => inner.add_special_tokens([token]),
+                false => inner.add_tokens([token]),
             })?;
         }
         Ok(())
@@ -272,21 +299,37 @@ impl Library {
         class: TokenizerClass,
         config: &TokenizerConfig,
     ) -> Result<(), TextError> {
-        let [sep, cls] = [&config.sep_token, &config.cls_token].map(|token| {
+        let id_of = |token: &Option<TokenEntry>| {
             let token = token.as_ref()?.content();
             Some((token.to_owned(), inner.token_to_id(token)?))
-        });
-        let (Some(sep), Some(cls)) = (sep, cls) else { return Ok(()) };
-        match class {
-            TokenizerClass::Roberta => {
-                let prefix_space = config.add_prefix_space.unwrap_or(false);
-                inner.with_post_processor(Some(
-                    RobertaProcessing::new(sep, cls).add_prefix_space(prefix_space),
-                ))
-            }
-            TokenizerClass::Bert => inner.with_post_processor(Some(BertProcessing::new(sep, cls))),
-            _ => inner,
         };
+        match (class, id_of(&config.sep_token), id_of(&config.cls_token)) {
+            (TokenizerClass::Roberta, Some(sep), Some(cls)) => {
+                let prefix_space = config.add_prefix_space.unwrap_or(false);
+                let around = RobertaProcessing::new(sep, cls).add_prefix_space(prefix_space);
+                inner.with_post_processor(Some(around));
+            }
+            (TokenizerClass::Bert, Some(sep), Some(cls)) => {
+                inner.with_post_processor(Some(BertProcessing::new(sep, cls)));
+            }
+            (TokenizerClass::Gpt2, ..) => {
+                let asked = |token, asked: Option<bool>| id_of(token).filter(|_| asked == Some(true));
+                let begin = asked(&config.bos_token, config.add_bos_token);
+                let end = asked(&config.eos_token, config.add_eos_token);
+                let name =
+                    |token: &Option<(String, u32)>| token.iter().map(|(token, _)| token.clone()).collect();
+                let template: Vec<String> = [name(&begin), vec!["$A".to_owned()], name(&end)].concat();
+                let tokens: Vec<(String, u32)> = begin.into_iter().chain(end).collect();
+                if !tokens.is_empty() {
+                    let around = self.call(|| {
+                        let mut builder = TemplateProcessing::builder();
+                        Ok(builder.try_single(template)?.special_tokens(tokens).build()?)
+                    })?;
+                    inner.with_post_processor(Some(around));
+                }
+            }
+            _ => {}
+        }
         Ok(())
     }
 

@@ -80,13 +80,14 @@ impl MarianTokenizer {
         let eos = special(name(&config.eos_token, "</s>"));
         let unknown = special(unk_token);
         let pad = special(name(&config.pad_token, "<pad>"));
+        config.extra_tokens()?.into_iter().for_each(|token| _ = special(token.content));
 
         Ok(Self {
             source_spm: SentencePiece::from_bytes("source.spm", files.source_spm)?,
             target_spm: SentencePiece::from_bytes("target.spm", files.target_spm)?,
             vocabulary,
             target_vocabulary,
-            added_tokens: AddedTokens::new(added_tokens),
+            added_tokens: AddedTokens::new(added_tokens)?,
             unknown,
             eos,
             pad,

@@ -44,7 +44,7 @@ pub use fast::FastTokenizer;
 pub use firefox::FirefoxTokenizer;
 pub use guard::panic_is_caught;
 #[cfg(feature = "tokenizers")]
-pub use hugging_face::{FastFiles, FastVocabulary, HuggingFaceTokenizer};
+pub use hugging_face::{FastVocabulary, HuggingFaceTokenizer};
 pub use languages::{Direction, Target, Task};
 pub use marian::{MarianFiles, MarianTokenizer, split_language_tag};
 pub(crate) use sentencepiece::byte_of;

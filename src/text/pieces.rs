@@ -156,7 +156,7 @@ impl PieceTokenizer {
             let id = vocabulary.id_or_next(&token.content);
             (token, id)
         });
-        let added_tokens = AddedTokens::new([numbered, added.collect()].concat());
+        let added_tokens = AddedTokens::new([numbered, added.collect()].concat())?;
         Ok(Self {
             special: added_tokens.special_ids().collect(),
             clean_up: config.clean_up_tokenization_spaces.unwrap_or(false),

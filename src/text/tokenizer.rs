@@ -242,6 +242,28 @@ impl Tokenizer {
         Ok(ids.into_iter().chain(end.into_iter().flatten().copied()).collect())
     }
 
+    /// The target ids of words inside a sentence, without special tokens.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_target`].
+    pub(crate) fn encode_words(&self, words: &str, direction: &Direction) -> Result<Vec<u32>, TextError> {
+        if let Kind::Fast(tokenizer) = &self.kind {
+            // byte-level vocabularies write the space before a word with it
+            let spaced = tokenizer.encode(&format!(" {words}"), false)?;
+            let first = spaced.first().and_then(|&id| tokenizer.token(id));
+            return match first.is_some_and(|token| token.starts_with('Ġ')) {
+                true => Ok(spaced),
+                false => tokenizer.encode(words, false),
+            };
+        }
+        let mut ids = self.encode_target(words, direction)?;
+        let end = self.encode_target("", direction)?;
+        if !end.is_empty() && ids.ends_with(&end) {
+            ids.truncate(ids.len() - end.len());
+        }
+        Ok(ids)
+    }
+
     /// The text of a sequence of target ids.
     ///
     /// # Errors

@@ -119,7 +119,8 @@ impl Record {
 /// # Errors
 /// [`CheckpointError::NotFinite`]; those of the device.
 pub async fn weights_file(trainer: &Trainer) -> Result<Vec<u8>, CheckpointError> {
-    let tensors = trainer.tensors().await?;
+    let mut tensors = trainer.tensors().await?;
+    add_copies(&mut tensors);
     let is_finite = |tensor: &FileTensor| tensor.values.iter().all(|value| value.is_finite());
     if let Some((name, _)) = tensors.iter().find(|(_, tensor)| !is_finite(tensor)) {
         let (step, tensor) = (trainer.step_count(), name.clone());
@@ -127,6 +128,17 @@ pub async fn weights_file(trainer: &Trainer) -> Result<Vec<u8>, CheckpointError>
     }
     let views = tensors.iter().map(|(name, FileTensor { shape, values })| (name, Values { shape, values }));
     Ok(serialize(views)?)
+}
+
+/// Where nothing is tied, transformers does not take the embeddings of encoder and decoder from the shared table.
+fn add_copies(tensors: &mut BTreeMap<String, FileTensor>) {
+    if !tensors.contains_key("lm_head.weight") {
+        return;
+    }
+    let Some(shared) = tensors.get("model.shared.weight").cloned() else { return };
+    for name in ["model.decoder.embed_tokens.weight", "model.encoder.embed_tokens.weight"] {
+        tensors.entry(name.to_owned()).or_insert_with(|| shared.clone());
+    }
 }
 
 /// The files that a checkpoint has beside the configuration and the tokenizer, each with its name.

@@ -8,9 +8,13 @@ use crate::text::{TextError, Tokenizer, byte_of};
 /// The text of a translation's tokens. Letters whose bytes came out broken are those of the source, in their order, as far as
 /// there are some that did not come out whole.
 ///
+/// An output layer can have more tokens than the tokenizer (T5's). They have no text, as in Hugging Face's library.
+///
 /// # Errors
-/// [`TextError`] if an id is not of the vocabulary.
+/// [`TextError`] if the tokenizer's decoder fails.
 pub(super) fn decode(tokenizer: &Tokenizer, source_ids: &[u32], ids: &[u32]) -> Result<String, TextError> {
+    let known: Vec<u32> = ids.iter().copied().filter(|&id| tokenizer.target_token(id).is_some()).collect();
+    let ids = &known[..];
     let text = tokenizer.decode(ids, true)?;
     if !text.contains(char::REPLACEMENT_CHARACTER) {
         return Ok(text);

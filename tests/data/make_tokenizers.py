@@ -218,6 +218,10 @@ def older(out):
         (byte_pairs("bart"), {"model_type": "led"}, {"model_max_length": 16384}, named, None),
         (byte_pairs("bart"), {"model_type": "roberta"}, {"add_prefix_space": True}, named, {"en_XX": 451, "<n>": 452}),
         (byte_pairs("bart"), {"model_type": "bart"}, {"tokenizer_class": "BartTokenizer", "mask_token": "<mask_1>"}, None, None),
+        (byte_pairs("bart"), {"model_type": "bart"}, None, {**named, "additional_special_tokens": ["<n>", "en_XX"]}, {"en_XX": 452, "<n>": 451}),
+        (byte_pairs("bart"), {"model_type": "bart"}, {"mask_token": "<mask>", "added_tokens_decoder": {"450": {**mask, "special": True}, "451": {"content": "Tom", "single_word": True}}}, None, None),
+        (byte_pairs("bart"), {"model_type": "bart"}, {"additional_special_tokens": ["en_XX"], "extra_special_tokens": ["<n>"]}, None, None),
+        (byte_pairs("gpt2"), {"model_type": "gpt2"}, {"add_bos_token": True, "add_eos_token": True}, None, None),
         (byte_pairs("gpt2"), {"model_type": "gpt2"}, None, None, None),
         (byte_pairs("gpt2"), {"model_type": "gpt2"}, {"add_prefix_space": True, "pad_token": "<pad>"}, None, None),
         (pieces, {"model_type": "bert"}, None, None, None),
@@ -225,6 +229,7 @@ def older(out):
         (pieces, {"model_type": "distilbert"}, {"strip_accents": False, "tokenize_chinese_chars": False}, None, None),
         (pieces, {"model_type": "bert"}, {"do_lower_case": False, "strip_accents": True}, None, {"text": 400}),
         (json_of("bytelevel_bpe_bart"), {"model_type": "bart"}, {"add_prefix_space": True}, None, None),
+        (json_of("bytelevel_bpe_bart"), {"model_type": "bart"}, {"mask_token": "<mask>", "added_tokens_decoder": {"4": mask}}, None, None),
         (json_of("wordpiece_bert"), {"model_type": "bert"}, {"do_lower_case": False}, None, None),
         (json_of("wordpiece_bert"), {"model_type": "distilbert"}, {"strip_accents": False}, None, None),
     ]  # fmt: skip

@@ -301,7 +301,7 @@ impl Shape {
                 ))),
             }
         };
-        Ok(NewModel {
+        let shape = NewModel {
             d_model: number("d_model", defaults.d_model)?,
             heads: same("encoder_attention_heads", "decoder_attention_heads", defaults.heads)?,
             encoder_layers: number("encoder_layers", defaults.encoder_layers)?,
@@ -311,9 +311,36 @@ impl Shape {
             tied: config.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(true),
             dropout,
             ..defaults
-        })
+        };
+        // what a new model has in one way only
+        let own = shape.config("float32");
+        for (key, meant) in FIXED {
+            let Some(value) = config.get(key).filter(|value| !value.is_null()) else { continue };
+            if *value != own[meant] && (value.as_f64().is_none() || value.as_f64() != own[meant].as_f64()) {
+                let own = &own[meant];
+                return Err(SessionError::Input(format!(
+                    "{file}: {key:?} is {value}; the new model has {own}"
+                )));
+            }
+        }
+        Ok(shape)
     }
 }
+
+/// Keys of `MarianConfig` with one value for new models, and the keys whose value they must have.
+const FIXED: [(&str, &str); 11] = [
+    ("activation_dropout", "activation_dropout"),
+    ("activation_function", "activation_function"),
+    ("attention_dropout", "attention_dropout"),
+    ("decoder_layerdrop", "decoder_layerdrop"),
+    ("encoder_layerdrop", "encoder_layerdrop"),
+    ("hidden_size", "d_model"),
+    ("num_attention_heads", "encoder_attention_heads"),
+    ("num_hidden_layers", "encoder_layers"),
+    ("scale_embedding", "scale_embedding"),
+    ("share_encoder_decoder_embeddings", "share_encoder_decoder_embeddings"),
+    ("static_position_embeddings", "static_position_embeddings"),
+];
 
 /// What the result of a run depends on, by the names of options.
 pub(super) fn settings(

@@ -87,6 +87,12 @@ impl Glossary {
                     target: target.clone(),
                 };
                 let form = form(tokenizer, direction, &target).ok_or_else(cannot)?;
+                let written = tokenizer.decode(&form, true).unwrap_or_default();
+                if !entry.forms.is_empty() && words(&written) != words(&target) {
+                    let (file, line) = (file.name.clone(), entry.line);
+                    let written = words(&written).join(" ");
+                    return Err(GlossaryError::WritesOtherwise { file, line, target, written });
+                }
                 let limit = longest.saturating_sub(2);
                 if form.len() > limit {
                     let (tokens, target) = (form.len(), target.clone());
@@ -153,6 +159,11 @@ impl Glossary {
     }
 }
 
+/// The words of a text; how much white space is between them does not matter.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
 /// The source tokens from the first to the last whose bytes are wanted.
 fn tokens_of(ranges: &[Option<[usize; 2]>], wanted: impl Fn(usize, usize) -> bool) -> Range<usize> {
     let is = |range: &Option<[usize; 2]>| range.is_some_and(|[first, end]| wanted(first, end));
@@ -175,11 +186,7 @@ fn with_capitals(forms: &[String], case: CaseRule) -> Vec<String> {
 
 /// The target tokens of a text within a sentence; `None` if the vocabulary cannot write it.
 fn form(tokenizer: &Tokenizer, direction: &Direction, text: &str) -> Option<Vec<u32>> {
-    let mut ids = tokenizer.encode_target(text, direction).ok()?;
-    let end = tokenizer.encode_target("", direction).ok()?;
-    if !end.is_empty() && ids.ends_with(&end) {
-        ids.truncate(ids.len() - end.len());
-    }
+    let ids = tokenizer.encode_words(text, direction).ok()?;
     let unwritable = |&id: &u32| {
         tokenizer.is_special(id) || tokenizer.target_token(id).is_none_or(|token| token == "<unk>")
     };

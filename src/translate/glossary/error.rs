@@ -41,6 +41,9 @@ pub enum GlossaryError {
     /// A target that the model's vocabulary has no tokens for.
     #[error("{file}, line {line}: this model's vocabulary cannot write {target:?}")]
     CannotWrite { file: String, line: usize, target: String },
+    /// A target that the model's vocabulary writes otherwise, because its tokenizer normalizes text.
+    #[error("{file}, line {line}: this model writes {target:?} as {written:?}; give that, or another target")]
+    WritesOtherwise { file: String, line: usize, target: String, written: String },
     /// A target longer than the model's longest output.
     #[error(
         "{file}, line {line}: {target:?} takes {tokens} tokens; this model writes at most {limit} of one term"
