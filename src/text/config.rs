@@ -159,9 +159,9 @@ impl TokenizerConfig {
         entries.map(|entry| Ok(AddedToken { special: true, ..entry.added_token()? })).collect()
     }
 
-    /// The tokens of [`special_tokens`](Self::special_tokens) without a role.
-    pub(super) fn extra_tokens(&self) -> Result<Vec<AddedToken>, TextError> {
-        let named = [
+    /// The tokens with a role, and the others.
+    pub(super) fn roles_and_others(&self) -> Result<(Vec<AddedToken>, Vec<AddedToken>), TextError> {
+        let roles = [
             &self.bos_token,
             &self.eos_token,
             &self.unk_token,
@@ -171,8 +171,9 @@ impl TokenizerConfig {
             &self.mask_token,
             &self.mask_token_sent,
         ];
-        let roles = named.into_iter().flatten().count();
-        Ok(self.special_tokens()?.split_off(roles))
+        let mut all = self.special_tokens()?;
+        let others = all.split_off(roles.into_iter().flatten().count());
+        Ok((all, others))
     }
 
     /// The tokens of `added_tokens_decoder`, by id.

@@ -258,8 +258,9 @@ impl Library {
         config: &TokenizerConfig,
     ) -> Result<(), TextError> {
         let known: Vec<_> = inner.get_added_tokens_decoder().into_values().collect();
-        let named = config.special_tokens()?;
-        let is_named = |content: &str| named.iter().any(|token| token.content == content);
+        let (roles, others) = config.roles_and_others()?;
+        let is_in =
+            |tokens: &[AddedToken], content: &str| tokens.iter().any(|token| token.content == content);
         // as `TokenizersBackend`: entries with an id are added where they differ, names where there is no such token
         let mut added: Vec<tokenizers::AddedToken> = Vec::new();
         for (_, token) in config.added_tokens()? {
@@ -267,17 +268,18 @@ impl Library {
             if known.iter().any(|known| same(known, &token_here)) {
                 continue;
             }
-            let special = token.special || is_named(&token.content);
+            let special = token.special || is_in(&roles, &token.content);
             added.push(token_here.special(special));
         }
         let languages = class.language_tokens(config).into_iter();
         let languages = languages.filter(|token| inner.token_to_id(token).is_some());
-        let mut by_name: Vec<AddedToken> = named.clone();
+        let mut by_name = [roles, others].concat();
+        let named = by_name.len();
         by_name.extend(languages.map(|token| AddedToken::special(&token)));
-        for token in by_name {
+        for (index, token) in by_name.into_iter().enumerate() {
             let is_there = |other: &tokenizers::AddedToken| other.content == token.content;
             // languages have to be special, because the classes know them
-            let is_language = !is_named(&token.content);
+            let is_language = index >= named;
             let is_known = known.iter().any(|known| is_there(known) && (known.special || !is_language));
             if !is_known && !added.iter().any(is_there) {
                 added.push(token.for_library());

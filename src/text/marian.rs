@@ -80,7 +80,7 @@ impl MarianTokenizer {
         let eos = special(name(&config.eos_token, "</s>"));
         let unknown = special(unk_token);
         let pad = special(name(&config.pad_token, "<pad>"));
-        config.extra_tokens()?.into_iter().for_each(|token| _ = special(token.content));
+        config.roles_and_others()?.1.into_iter().for_each(|token| _ = special(token.content));
 
         Ok(Self {
             source_spm: SentencePiece::from_bytes("source.spm", files.source_spm)?,

@@ -246,7 +246,6 @@ def older(out):
             tokenizer = AutoTokenizer.from_pretrained(folder)
         result.append({
             "files": files, "contents": contents, "class": type(tokenizer).__name__, "length": len(tokenizer),
-            "special": sorted(tokenizer.all_special_ids),
             "items": [[item["text"], item["ids"], item["decoded"]] for item in entries(tokenizer, samples, [])],
         })  # fmt: skip
     write(f"{out}/older.expected.json", result)

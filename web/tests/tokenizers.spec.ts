@@ -97,6 +97,48 @@ test('tokenizer.json: ids, a translation with its words, and a stream', async ({
   }
 });
 
+test('a document is one source, and too long a one is an error or cut', async ({ api, server }) => {
+  const folder = await grown({
+    model: 'led', // 64 positions for sources
+    vocabulary: 900,
+    files: { 'tokenizer.json': 'bytelevel_bpe_bart.tokenizer.json' },
+    written: { 'tokenizer_config.json': { tokenizer_class: 'LEDTokenizer' } },
+  });
+  server.mount('/fixtures/document/', `${folder}/`);
+  try {
+    const result = await api.evaluate(async (model) => {
+      const translator = await wordloom.Translator.create({ model, device: 'cpu' });
+      const text = 'Where is the train station?\n\nI have lost my passport.';
+      const cut = await translator.translate(text);
+      const whole = await translator.summarize(text);
+      const { ids } = await translator.tokenize(text);
+      const long = text.repeat(8);
+      const error = await translator.summarize(long).catch(({ kind, message }) => `${kind}: ${message}`);
+      const wrong = await translator.translate(text, { document: 'x' as never }).catch(({ message }) => message);
+      const truncated = await translator.summarize(long, { document: 'truncate', attention: {} });
+      const all = await translator.tokenize(long);
+      let last: string | undefined;
+      for await (const { translation } of translator.translateStreaming(text, { document: true })) last = translation?.text;
+      const { summarizes } = translator.info.model;
+      translator.destroy();
+      return { cut, whole, ids, error, wrong, truncated, all: all.ids.length, last, summarizes };
+    }, `${server.url}/fixtures/document/`);
+    expect(result.summarizes).toBe(true);
+    expect(result.cut.sentences.length).toBe(2);
+    expect(result.whole.sentences.length).toBe(1);
+    expect(result.whole.sentences[0]!.sourceTokens.map(({ id }) => id)).toEqual(result.ids);
+    expect(result.whole.leftOut).toBe(0);
+    expect(result.last).toBe(result.whole.text);
+    expect(result.error).toMatch(/^input: the document has \d+ tokens, but the model takes 64 at most; .*`document: "truncate"`/);
+    expect(result.wrong).toContain('"document" is "x"');
+    expect(result.truncated.sentences[0]!.sourceTokens.length).toBe(64);
+    expect(result.truncated.leftOut).toBe(result.all - 64);
+    expect(result.truncated.attention!.shape[1]).toBe(64);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test('damage is named, and models with SentencePiece never ask for the module', async ({ api, server }) => {
   const open = (model: string) =>
     api.evaluate((model) => wordloom.Translator.create({ model, device: 'cpu', cache: 'none' }).then(() => 'opened', ({ kind, message }) => `${kind}: ${message}`), model);

@@ -112,11 +112,15 @@ export function textFiles(config: Uint8Array | undefined, tokenizerConfig: Uint8
   return name === undefined || ofType === PIECES ? ofType : [JSON_FILE, ...ofType];
 }
 
-/** Files that some tokenizers have besides, by `tokenizer_config.json` and the list that was found. */
-export function olderFiles(found: readonly string[], tokenizerConfig: Uint8Array | undefined): string[] {
-  const isFast = found === JSON_FILE || found[1] === 'merges.txt' || found[0] === 'vocab.txt';
+/** Files that older tokenizers have besides, by `tokenizer_config.json`. */
+export function olderFiles(tokenizerConfig: Uint8Array | undefined): string[] {
   const config = tokenizerConfig && (parseJson(tokenizerConfig) as Json);
-  return isFast && config?.['added_tokens_decoder'] === undefined ? ['special_tokens_map.json', 'added_tokens.json'] : [];
+  return config?.['added_tokens_decoder'] === undefined ? ['special_tokens_map.json', 'added_tokens.json'] : [];
+}
+
+/** Whether Hugging Face's library reads these files of a tokenizer. */
+export function isFast(files: readonly string[]): boolean {
+  return files === JSON_FILE || files[1] === 'merges.txt' || files[0] === 'vocab.txt';
 }
 
 /** The files that a page would download of a repository, by the names of its files and its family. */

@@ -7,6 +7,7 @@ import { Download } from './download.js';
 import {
   familyOf,
   hasTargetVocabulary,
+  isFast,
   olderFiles,
   type OpenFolder,
   pairOf,
@@ -73,7 +74,11 @@ async function receiveSmall(options: RemoteOptions, files: Download[]): Promise<
   // Without them, the model still takes token ids.
   const text = await receiveText(textFiles(config, tokenizer), (name) => get(name, false));
   if (text === undefined) reportNoText(options, family, textFiles(config, tokenizer));
-  else await settled(olderFiles(text, tokenizer).map((name) => get(name, true)));
+  else {
+    // models with SentencePiece seldom have them: a request is not worth it where no list says so
+    const older = olderFiles(tokenizer).filter((name) => isFast(text) || options.address.lists(name) === true);
+    await settled(older.map((name) => get(name, true)));
+  }
   if (hasTargetVocabulary(tokenizer)) await get('target_vocab.json', true);
   return found;
 }
