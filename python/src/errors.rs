@@ -92,6 +92,7 @@ impl IntoPython for wordloom::TranslateError {
         match self {
             Self::Generate(error) => error.into_python(),
             Self::Text(error) => error.into_python(),
+            error @ Self::TooLong { .. } => GenerateError::new_err(error.to_string()),
         }
     }
 }

@@ -21,17 +21,17 @@ test('a model that summarizes reads the whole text, and says what it leaves out'
     await page.getByRole('button', { name: 'Load', exact: true }).click();
     await expect(page.getByRole('button', { name: /^To: / })).toHaveAccessibleName('To: Summary');
     const text = 'Where is the train station?\nI have lost my passport. ';
-    await wordloom.input.fill(text);
+    await wordloom.source.fill(text);
     await expect(page.locator('[data-sentence]')).toHaveCount(1);
     await expect(page.getByRole('region', { name: 'Summary' })).not.toHaveText('');
     await expect(page.getByText('are left out')).toHaveCount(0);
-    await wordloom.input.fill(text.repeat(8));
+    await wordloom.source.fill(text.repeat(8));
     await expect(page.getByText(/the last \d+ tokens are left out/)).toBeVisible();
     await expect(page.locator('[data-sentence]')).toHaveCount(1);
     await page.getByRole('button', { name: 'Close' }).click();
     await wordloom.screenshot('summary');
     // a summary that is known is shown with what it leaves out
-    await wordloom.input.fill(text);
+    await wordloom.source.fill(text);
     await expect(page.getByText('are left out')).toHaveCount(0);
   } finally {
     await rm(folder, { recursive: true });
