@@ -171,6 +171,11 @@ impl JsonObject {
         self.entries().filter(|(_, value)| value.is_null()).map(|(key, _)| key).collect()
     }
 
+    /// All values, by key.
+    pub(crate) fn into_values(self) -> Map<String, Value> {
+        self.values
+    }
+
     /// Every key with its value.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(key, value)| (key.as_str(), value))

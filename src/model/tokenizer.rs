@@ -133,14 +133,8 @@ fn tokenizer_config(files: &ModelFiles) -> Result<Option<Cow<'_, [u8]>>, ModelEr
     {
         return files.has(CONFIG).then(|| files.read(CONFIG, FILE_LIMIT)).transpose();
     }
-    let entries = |object: &Option<JsonObject>| -> Map<String, Value> {
-        object
-            .iter()
-            .flat_map(JsonObject::entries)
-            .map(|(key, value)| (key.to_owned(), value.clone()))
-            .collect()
-    };
-    let mut config = entries(&config);
+    let entries = |object: Option<JsonObject>| object.map(JsonObject::into_values).unwrap_or_default();
+    let mut config = entries(config);
     let is_empty = |value: &Value| match value {
         Value::Array(items) => items.is_empty(),
         Value::Object(items) => items.is_empty(),
@@ -149,7 +143,7 @@ fn tokenizer_config(files: &ModelFiles) -> Result<Option<Cow<'_, [u8]>>, ModelEr
     let has_extra = EXTRA.iter().filter_map(|key| config.get(*key)).any(|value| !is_empty(value));
     // under its older name, the list comes too late to make tokens of `added_tokens.json` special
     let mut late = None;
-    for (key, value) in entries(&object(older)?) {
+    for (key, value) in entries(object(older)?) {
         match key.as_str() {
             "additional_special_tokens" if !has_extra => late = Some(value),
             "extra_special_tokens" if !has_extra => _ = config.insert(key, value),
@@ -166,11 +160,13 @@ fn tokenizer_config(files: &ModelFiles) -> Result<Option<Cow<'_, [u8]>>, ModelEr
             _ => Vec::new(),
         })
         .collect();
-    let listed = entries(&object(added)?).into_iter().map(|(token, id)| {
+    // not collected: that would sort
+    let mut listed = Map::new();
+    for (token, id) in entries(object(added)?) {
         let is_special = special.contains(&token);
-        (id.to_string(), json!({ "content": token, "special": is_special, "normalized": !is_special }))
-    });
-    let listed: Map<String, Value> = listed.collect();
+        let entry = json!({ "content": token, "special": is_special, "normalized": !is_special });
+        listed.insert(id.to_string(), entry);
+    }
     if !listed.is_empty() {
         config.insert(LISTED.to_owned(), listed.into());
     }
