@@ -46,11 +46,15 @@ fn a_token_allocates_nothing_on_the_cpu() {
             let run =
                 || pollster::block_on(transformer.generate(&requests, GenerateOptions::default())).unwrap();
             run(); // allocates the session and the threads' scratch memory
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
-            let found = run();
-            let after = ALLOCATIONS.load(Ordering::Relaxed);
-            assert_eq!(found[0].hypotheses[0].tokens.len(), tokens + 1);
-            after - before
+            let counted = || {
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                let found = run();
+                let after = ALLOCATIONS.load(Ordering::Relaxed);
+                assert_eq!(found[0].hypotheses[0].tokens.len(), tokens + 1);
+                after - before
+            };
+            // beside other work, a thread may have its first share, and allocate its scratch memory, in a later run
+            [counted(), counted(), counted()].into_iter().min().expect("three")
         };
         // both lengths use the same session
         let (few, many) = (count(70), count(94));
