@@ -9,6 +9,8 @@ use std::sync::Arc;
 use common::{assert_close, data, device_test, devices, model, read};
 use serde_json::Value;
 use wordloom::decode::{ConstraintMode, Constraints, DecodeOptions, Hypothesis, Term};
+use wordloom::model::files::ModelFiles;
+use wordloom::model::read_tokenizer;
 use wordloom::text::Direction;
 use wordloom::transformer::{GenerateOptions, GenerateRequest, Transformer};
 use wordloom::translate::{Glossary, GlossaryError, GlossaryFile};
@@ -236,4 +238,29 @@ async fn a_target_that_the_model_cannot_write_is_refused() {
     );
     let long = format!("cat\t{}\n", "Katze ".repeat(20));
     assert!(message(&long, 12).starts_with("terms.tsv, line 1: \"Katze Katze"), "{}", message(&long, 12));
+}
+
+/// A tokenizer of BART's kind puts tokens before and after every text, and the space before a word into its token.
+#[test]
+fn byte_level_vocabularies_write_terms_inside_a_sentence() {
+    let file = |name: &str| read(&data("tokenizers").join(name));
+    let folder = [
+        ("config.json", br#"{"model_type": "bart"}"#.to_vec()),
+        ("vocab.json", file("older.bart-vocab.json")),
+        ("merges.txt", file("older.bart-merges.txt")),
+    ];
+    let tokenizer = read_tokenizer(&ModelFiles::memory("bart", folder)).expect("sound");
+    let glossary = GlossaryFile::parse("terms.tsv", "train\tHaus m²\n".as_bytes()).expect("terms");
+    let mode = ConstraintMode::Hard;
+    Glossary::new(&glossary, &tokenizer, &Direction::default(), 64, mode).expect("any text can be written");
+}
+
+#[test]
+fn what_a_tokenizer_writes_otherwise_is_refused() {
+    let translator = translator(&Device::Cpu);
+    let error = bind(&translator, "area\tFläche in m²\n", ConstraintMode::Hard, 64).expect_err("refused");
+    let want = "terms.tsv, line 1: this model writes \"Fläche in m²\" as \"Fläche in m2\"; give that";
+    assert!(error.to_string().starts_with(want), "{error}");
+    bind(&translator, "area\tFläche  in m2\n", ConstraintMode::Hard, 64)
+        .expect("white space does not matter");
 }

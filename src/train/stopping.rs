@@ -35,6 +35,11 @@ pub struct Best {
     pub value: f64,
 }
 
+/// Whether a difference is more than what JSON may lose of a stored value, so that a resumed run judges as it would have.
+fn is_beyond(difference: f64, value: f64) -> bool {
+    difference > 1e-12 * value.abs()
+}
+
 /// Stops a training after a number of observations in a row that are not better than the best one. It can be stored and
 /// resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,8 +66,8 @@ impl EarlyStopping {
         let is_better = match (self.goal, self.best) {
             _ if value.is_nan() => false,
             (_, None) => true,
-            (Goal::Loss, Some(best)) => value < best.value,
-            (Goal::Bleu, Some(best)) => value > best.value,
+            (Goal::Loss, Some(best)) => is_beyond(best.value - value, value),
+            (Goal::Bleu, Some(best)) => is_beyond(value - best.value, value),
         };
         if is_better {
             self.best = Some(Best { step, value });
@@ -85,5 +90,27 @@ impl EarlyStopping {
     /// The observed number.
     pub fn goal(&self) -> Goal {
         self.goal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EarlyStopping, Goal, Verdict};
+
+    /// JSON's reader may miss the last bit of a stored best value; a tie must stay one.
+    #[test]
+    fn a_resumed_run_judges_a_tie_as_before() {
+        let tie = 9.322_196_599_826_041_f64;
+        for (goal, better) in [(Goal::Bleu, tie + 1e-6), (Goal::Loss, tie - 1e-6)] {
+            for stored in [tie, tie.next_down(), tie.next_up()] {
+                let mut stopping = EarlyStopping::new(goal, 5);
+                assert_eq!(stopping.observe(1, stored), Verdict::Best);
+                assert_eq!(stopping.observe(2, tie), Verdict::Patience { left: 4 });
+                assert_eq!(stopping.observe(3, better), Verdict::Best);
+            }
+        }
+        let mut stopping = EarlyStopping::new(Goal::Loss, 5);
+        stopping.observe(1, f64::INFINITY);
+        assert_eq!(stopping.observe(2, 7.0), Verdict::Best);
     }
 }

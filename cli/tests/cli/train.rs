@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use safetensors::SafeTensors;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::common::data;
 use super::{Run, command, run, scratch, text};
@@ -528,4 +528,37 @@ fn pairs_come_from_several_files_with_tags_and_swapped_columns() {
     assert_eq!(by_hand.output.status.code(), Some(0), "{}", by_hand.stderr());
     let weights = |out: &str| tensors(&training.folder.join(out).join("model.safetensors"));
     assert_eq!(weights("swapped"), weights("by-hand"));
+}
+
+/// A configuration that a new model cannot follow is an error, not another model.
+#[test]
+fn keys_of_a_configuration_are_followed_or_refused() {
+    let lab = Training::new("train_config_keys");
+    let shape: Value =
+        serde_json::from_str(&fs::read_to_string(lab.folder.join("shape.json")).unwrap()).unwrap();
+    for (key, value, reason) in [
+        (
+            "activation_function",
+            json!("swish"),
+            "\"activation_function\" is \"swish\"; the new model has \"relu\"",
+        ),
+        ("scale_embedding", json!(false), "\"scale_embedding\" is false; the new model has true"),
+        ("num_hidden_layers", json!(3), "\"num_hidden_layers\" is 3; the new model has 1"),
+    ] {
+        let mut changed = shape.clone();
+        changed[key] = value;
+        fs::write(lab.folder.join("shape.json"), changed.to_string()).unwrap();
+        lab.fails("out", &["--max-steps", "1"], 1, &["shape.json", reason]);
+    }
+    // transformers reads the embeddings of an untied model under their own names
+    let mut untied = shape;
+    (untied["tie_word_embeddings"], untied["attention_dropout"]) = (json!(false), json!(0));
+    fs::write(lab.folder.join("shape.json"), untied.to_string()).unwrap();
+    lab.trains("untied", &["--max-steps", "2"]);
+    let bytes = fs::read(lab.folder.join("untied/model.safetensors")).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let [shared, encoder, decoder] = ["shared", "encoder.embed_tokens", "decoder.embed_tokens"]
+        .map(|name| file.tensor(&format!("model.{name}.weight")).unwrap().data().to_vec());
+    assert!(shared == encoder && shared == decoder);
+    lab.trains("untied", &["--max-steps", "3", "--resume"]);
 }
