@@ -70,8 +70,6 @@ pub struct Arguments {
 
 /// Part of a document's work that is reading it, as a bar shows it.
 const READING: f64 = 0.5;
-/// The task of a model's configuration that summarizes.
-const TASK: &str = "summarization";
 /// Bytes of the longest document. A longer one is no text.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -87,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = arguments.model.open()?;
     let tokenizer = Translator::tokenizer_of(&model)?;
     let given = arguments.task.as_deref();
-    let own = tokenizer.tasks().iter().any(|task| task.name == TASK).then_some(TASK);
+    let own = tokenizer.summarization();
     let options = TranslateOptions {
         task: given.or(own).map(str::to_owned),
         generation: asked(arguments),

@@ -141,6 +141,12 @@ impl Tokenizer {
         &self.tasks
     }
 
+    /// The name of the task that summarizes, if the model's configuration has one.
+    pub fn summarization(&self) -> Option<&'static str> {
+        const NAME: &str = "summarization";
+        self.tasks.iter().any(|task| task.name == NAME).then_some(NAME)
+    }
+
     /// The task with this name.
     ///
     /// # Errors

@@ -40,22 +40,14 @@ impl Document {
     }
 }
 
-/// The task of a model's configuration that summarizes.
-const SUMMARIZATION: &str = "summarization";
-
 impl Translator {
-    /// The name of the model's task that summarizes, if its configuration has one.
-    pub fn summarization(&self) -> Option<&'static str> {
-        self.tokenizer().tasks().iter().any(|task| task.name == SUMMARIZATION).then_some(SUMMARIZATION)
-    }
-
     /// Whether the model is one that summarizes, by its configuration: published models of its family do, or it has this task and no
     /// languages.
     pub fn summarizes(&self) -> bool {
         use Family::{BigBirdPegasus, Led, LongT5, Pegasus};
         let family = self.transformer().config().family;
         matches!(family, BigBirdPegasus | Led | LongT5 | Pegasus)
-            || (self.summarization().is_some() && self.tokenizer().languages().is_empty())
+            || (self.tokenizer().summarization().is_some() && self.tokenizer().languages().is_empty())
     }
 
     /// Makes token ids of a whole document, of the languages and the task in `options`. [`Translator::request`] makes a request of

@@ -161,9 +161,7 @@ pub fn token_if_known(
     default: Option<u32>,
     vocabulary: usize,
 ) -> Result<Option<u32>, ModelError> {
-    let ids: Option<TokenIds> = json.get(key)?;
-    let id = ids.map_or(default, |ids| ids.as_slice().first().copied());
-    Ok(id.filter(|&id| (id as usize) < vocabulary))
+    Ok(first_token(json, key, default)?.filter(|&id| (id as usize) < vocabulary))
 }
 
 /// Reads an optional token; `default` if the key is absent.
@@ -173,9 +171,16 @@ pub fn optional_token(
     default: Option<u32>,
     vocabulary: usize,
 ) -> Result<Option<u32>, ModelError> {
+    first_token(json, key, default)?.map(|id| token(json, key, id, vocabulary)).transpose()
+}
+
+fn first_token(
+    json: &JsonObject,
+    key: &'static str,
+    default: Option<u32>,
+) -> Result<Option<u32>, ModelError> {
     let ids: Option<TokenIds> = json.get(key)?;
-    let id = ids.map_or(default, |ids| ids.as_slice().first().copied());
-    id.map(|id| token(json, key, id, vocabulary)).transpose()
+    Ok(ids.map_or(default, |ids| ids.as_slice().first().copied()))
 }
 
 /// Reads the special tokens. Padding and end have the defaults of the family's class. The tokens that a decoder may start

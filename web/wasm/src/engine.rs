@@ -133,7 +133,7 @@ impl Engine {
             let translator = runner.translator()?;
             let mut left_out = None;
             if options.document.is_some() {
-                options.task = options.task.or(translator.summarization().map(str::to_owned));
+                options.task = options.task.or(translator.tokenizer().summarization().map(str::to_owned));
                 left_out = Some(translator.document(text.trim(), &options)?.excess());
             }
             if let Some(lines) = glossary {
