@@ -201,7 +201,7 @@ export class Server {
       this.#engine = engine;
       report({ stage: 'ready' });
       this.#info = engine.info();
-      folder.loaded?.(this.#info.model);
+      await folder.loaded?.(this.#info.model);
       return this.#info;
     } catch (error) {
       // The call has failed already: destroy an engine that finishes later.

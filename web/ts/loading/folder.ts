@@ -8,8 +8,8 @@ export interface OpenFolder {
   complete: Promise<void>;
   /** The failure of a download, if any. It says more than the engine's failed read. */
   failure(): unknown;
-  /** Stores what the model is, for lists of stored models. */
-  loaded?(model: EngineInfo['model']): void;
+  /** Stores what the model is, for lists of stored models. Never rejects. */
+  loaded?(model: EngineInfo['model']): Promise<void>;
   /** Stops downloads and closes files. */
   close(): void;
 }

@@ -93,10 +93,10 @@ export class ModelCache {
   }
 
   /** Stores what the model is. */
-  about(about: About): void {
+  async about(about: About): Promise<void> {
     if (!this.#store) return;
     this.#catalogue.about = about;
-    void this.#store.save(this.#catalogue);
+    await this.#store.save(this.#catalogue);
   }
 
   close(): void {

@@ -45,11 +45,11 @@ export async function openStoredFolder(
   if (renamed) catalogue.origin = origin;
   if (hashed || renamed) await store.save(catalogue);
   for (const { name, size } of files) progress.update(name, size, size, true);
-  const loaded = ({ family, languages }: EngineInfo['model']) => {
+  const loaded = async ({ family, languages }: EngineInfo['model']) => {
     if (catalogue.about) return;
     const config = files.find(({ name }) => name === 'tokenizer_config.json');
     catalogue.about = { family, languages, pair: pairOf(config?.read(0, config.size)) };
-    void store.save(catalogue);
+    await store.save(catalogue);
   };
   return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, loaded, close: () => {} };
 }
