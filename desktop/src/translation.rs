@@ -224,9 +224,13 @@ impl Translation {
             ui.label(RichText::new(format!("through: {}", one_line(between))).small().weak())
                 .on_hover_text("The text between the two models");
         }
-        if let Shown::Finished(Translated { cut_short: true, .. }) = self.shown {
-            let text = "A sentence reached the model's greatest length: something may be missing.";
-            ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));
+        let Shown::Finished(Translated { cut_short, left_out_tokens, .. }) = self.shown else { return };
+        let mut warn = |text: &str| ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));
+        if left_out_tokens > 0 {
+            warn(&format!("The text is too long for the model: its last {left_out_tokens} tokens are left out."));
+        }
+        if cut_short {
+            warn("A sentence reached the model's greatest length: something may be missing.");
         }
     }
 

@@ -4,7 +4,10 @@ use std::sync::mpsc::Sender;
 
 use pyo3::prelude::*;
 use wordloom::decode::ConstraintMode;
-use wordloom::translate::{GlossaryError, GlossaryFile, Sentence, SentenceHypothesis};
+use wordloom::resolve;
+use wordloom::text::TextError;
+use wordloom::transformer::GenerateRequest;
+use wordloom::translate::{Excess, GlossaryError, GlossaryFile, Sentence, SentenceHypothesis, resolve_languages};
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 
 use crate::engine::Engine;
@@ -21,38 +24,59 @@ pub struct Options {
     target_lang: Option<String>,
     task: Option<String>,
     alignments: bool,
+    /// Whether each text is a document: `"whole"`, or `"truncate"` to leave out the end of one that is too long.
+    document: Option<String>,
     /// Its name for messages, and its lines.
     glossary: Option<(String, Vec<u8>)>,
     glossary_mode: String,
 }
 
 impl Options {
-    pub fn of(self, engine: &Engine, watch: &Watch) -> PyResult<TranslateOptions> {
+    pub fn of(mut self, engine: &Engine, watch: &Watch) -> PyResult<TranslateOptions> {
+        let terms = self.terms()?;
+        let mut options = self.without_terms(engine)?;
+        options.cancel = watch.cancel.clone();
+        let Some((file, mode)) = terms else { return Ok(options) };
+        let glossary = engine.translator()?.glossary(&file, &options, mode).map_err(refused)?;
+        Ok(options.glossary(glossary))
+    }
+
+    fn without_terms(self, engine: &Engine) -> PyResult<TranslateOptions> {
         let options = TranslateOptions {
             generation: engine.generation(&self.generation)?,
             source_language: self.source_lang,
             target_language: self.target_lang,
             task: self.task,
             alignments: self.alignments,
-            cancel: watch.cancel.clone(),
             ..TranslateOptions::default()
         };
-        let Some((name, lines)) = self.glossary else { return Ok(options) };
-        let mode: ConstraintMode = self
-            .glossary_mode
-            .parse()
-            .map_err(|wrong| wrong_value(format!("glossary_mode is {:?}; {wrong}", self.glossary_mode)))?;
-        let refused = |error: GlossaryError| wrong_value(error.to_string());
-        let file = GlossaryFile::parse(&name, &lines).map_err(refused)?;
-        let glossary = engine.translator()?.glossary(&file, &options, mode).map_err(refused)?;
-        Ok(options.glossary(glossary))
+        let excess = match self.document.as_deref() {
+            None => return Ok(options),
+            Some("truncate") => Excess::LeaveOut,
+            Some(_) => Excess::Refuse,
+        };
+        Ok(engine.translator()?.summary_options(options, excess))
     }
+
+    /// Takes the glossary and its mode.
+    fn terms(&mut self) -> PyResult<Option<(GlossaryFile, ConstraintMode)>> {
+        let mode = &self.glossary_mode;
+        let mode = mode
+            .parse()
+            .map_err(|wrong| wrong_value(format!("glossary_mode is {mode:?}; {wrong}")))?;
+        let file = self.glossary.take().map(|(name, lines)| GlossaryFile::parse(&name, &lines));
+        Ok(file.transpose().map_err(refused)?.map(|file| (file, mode)))
+    }
+}
+
+fn refused(error: GlossaryError) -> PyErr {
+    wrong_value(error.to_string())
 }
 
 /// Text, score, tokens, log-probabilities of the steps, and whether the maximal length ended the search.
 type HypothesisParts = (String, f32, Vec<u32>, Vec<f32>, bool);
-/// Source, its ids, hypotheses, and links between words.
-type SentenceParts = (String, Vec<u32>, Vec<HypothesisParts>, Option<Vec<(usize, usize)>>);
+/// Source, its ids, hypotheses, links between words, and the number of tokens that were left out.
+type SentenceParts = (String, Vec<u32>, Vec<HypothesisParts>, Option<Vec<(usize, usize)>>, usize);
 /// Text, hypotheses and sentences.
 type TranslationParts = (String, Vec<(String, f32)>, Vec<SentenceParts>);
 
@@ -73,6 +97,25 @@ impl Translations {
 
 #[pymethods]
 impl Engine {
+    /// Refuses options that no call could use. The target's language may still be missing: a call can name it.
+    fn check(&self, mut options: Options) -> PyResult<()> {
+        options.terms()?;
+        let options = options.without_terms(self)?;
+        let transformer = self.transformer();
+        let defaults = transformer.generation_config();
+        let generation = match self.translator() {
+            Ok(translator) => match resolve_languages(translator.tokenizer(), &options, defaults) {
+                Err(TextError::NoTargetLanguage { .. }) => options.generation,
+                resolved => resolved.or_raise()?.1,
+            },
+            Err(_) => options.generation,
+        };
+        let input_ids = vec![0];
+        let options = resolve(&generation, defaults, transformer.config(), &input_ids).or_raise()?;
+        let global_tokens = transformer.config().usual_globals();
+        transformer.check_request(&GenerateRequest { input_ids, options, global_tokens }).or_raise()
+    }
+
     /// Translates a list of strings. Returns an iterator of each translation's parts.
     #[pyo3(signature = (source, options, cancel=None, progress=None))]
     fn translate(
@@ -146,5 +189,5 @@ fn sentence(sentence: Sentence) -> SentenceParts {
     };
     let hypotheses = sentence.hypotheses.into_iter().map(hypothesis).collect();
     let links = sentence.alignment.map(|alignment| alignment.words.links);
-    (sentence.source, sentence.source_ids, hypotheses, links)
+    (sentence.source, sentence.source_ids, hypotheses, links, sentence.left_out_tokens)
 }

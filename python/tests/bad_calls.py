@@ -98,6 +98,8 @@ def calls(t, ct2):
         (TypeError, lambda: t.translate("Hello!", target_lang=3)),
         (TextError, lambda: t.translate("Hello!", task="summarization")),
         (TypeError, lambda: t.translate("Hello!", task=b"x")),
+        *((ValueError, lambda bad=bad: t.translate("Hello!", document=bad)) for bad in ("whole", 2, [])),
+        (TextError, lambda: bert.summarize("Hello!")),
         # models and devices
         *((ModelError, lambda bad=bad: Translator(bad)) for bad in ("/no/such/folder", "", "./x", "a/b/c/d")),
         (ModelError, lambda: Translator(Path(__file__))),
@@ -112,6 +114,12 @@ def calls(t, ct2):
         *((ValueError, lambda bad=bad: Translator(weights=bad)) for bad in ("int8", "", "F32 ")),
         (TypeError, lambda: Translator(weights=None)),
         (ValueError, lambda: Translator(device="cpu", beams="many", max_length=NAN)),
+        # options of a translator are refused at once, and not by its first call
+        *((ValueError, lambda bad=bad: Translator(device="cpu", **bad)) for bad in (
+            {"beam": 2}, {"beams": "many"}, {"max_length": -1}, {"glossary": {"cup": "Tasse"}, "glossary_mode": "firm"}, {"glossary_mode": "firm"},
+        )),
+        *((GenerateError, lambda bad=bad: Translator(device="cpu", **bad)) for bad in ({"beams": 0}, {"beams": 1000}, {"do_sample": True, "temperature": 0.0})),
+        (TextError, lambda: Translator(device="cpu", target_lang="fr")),
         *((ValueError, call) for call in (
             lambda: closed().translate("Hello!"), lambda: closed().device, lambda: closed().generate(ids),
             lambda: closed().attention("Hello!"), lambda: next(closed().translate_iter(["Hello!"])),
@@ -194,6 +202,7 @@ def calls(t, ct2):
         (TypeError, lambda: ct2.translate_batch(["▁Hello"])),
         (TypeError, lambda: ct2.translate_batch([[None]])),
         (ValueError, lambda: ct2.translate_batch(pieces, num_hypotheses=5)),
+        *((ValueError, lambda bad=bad: list(ct2.translate_iterable(pieces, bad))) for bad in ([], [None, None])),
         (ValueError, lambda: ct2.translate_batch(pieces, [["a"], ["b"]])),
         (ValueError, lambda: ct2.score_batch(pieces, [])),
         (ValueError, lambda: ct2.score_batch(pieces, pieces, offset=1)),

@@ -1,4 +1,4 @@
-"""A pipeline with the interface of transformers' for translation."""
+"""Pipelines with the interface of transformers' for translation and summarization."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ._translator import Translator
 class TranslationPipeline:
     """What ``pipeline("translation", …)`` returns. Call it with a string, a list, or a generator."""
 
+    _key = "translation_text"
+
     def __init__(self, translator: Translator, task: str, options: dict[str, Any]) -> None:
         self.translator, self.task, self._options = translator, task, options
 
@@ -22,7 +24,7 @@ class TranslationPipeline:
         ``src_lang``, ``tgt_lang`` and all options of ``generate`` are taken; ``batch_size`` and ``truncation`` have no effect:
         batches are made by length, and nothing is cut off.
         """
-        options = {**self._options, **options}
+        options = self._ours({**self._options, **options})
         for name in ("batch_size", "truncation", "clean_up_tokenization_spaces"):
             options.pop(name, None)
         if options.pop("return_tensors", False):
@@ -31,14 +33,27 @@ class TranslationPipeline:
             if theirs in options:
                 options[ours] = options.pop(theirs)
         if isinstance(inputs, str):
-            return _answer(self.translator.translate(inputs, **options))
+            return self._answer(self.translator.translate(inputs, **options))
         if isinstance(inputs, Iterator):
-            return (_one(_answer(found)) for found in self.translator.translate_iter(inputs, **options))
-        return [_one(_answer(found)) for found in self.translator.translate(inputs, **options)]
+            return (_one(self._answer(found)) for found in self.translator.translate_iter(inputs, **options))
+        return [_one(self._answer(found)) for found in self.translator.translate(inputs, **options)]
+
+    def _ours(self, options: dict[str, Any]) -> dict[str, Any]:
+        return options
+
+    def _answer(self, translation: Any) -> list[dict[str, str]]:
+        return [{self._key: hypothesis.text} for hypothesis in translation.hypotheses]
 
 
-def _answer(translation: Any) -> list[dict[str, str]]:
-    return [{"translation_text": hypothesis.text} for hypothesis in translation.hypotheses]
+class SummarizationPipeline(TranslationPipeline):
+    """What ``pipeline("summarization", …)`` returns: each text is a document. Answers are ``{"summary_text": …}``. A document that is
+    longer than the model takes raises ``TranslateError``, unless ``truncation`` is given: then its end is left out."""
+
+    _key = "summary_text"
+
+    def _ours(self, options: dict[str, Any]) -> dict[str, Any]:
+        truncated = options.get("truncation") not in (None, False, "do_not_truncate")
+        return {**options, "document": "truncate" if truncated else True}
 
 
 def _one(answer: list[dict[str, str]]) -> Any:
@@ -55,17 +70,20 @@ def pipeline(
 ) -> TranslationPipeline:
     """Makes a pipeline as ``transformers.pipeline`` does.
 
-    * ``task``: ``"translation"``, or ``"translation_XX_to_YY"``
+    * ``task``: ``"translation"``, ``"translation_XX_to_YY"``, or ``"summarization"``, which needs a ``model``
     * ``model``: as in ``Translator``
     * ``device``: as in ``Translator``; also transformers' ``-1`` and ``"cuda"``
     * other options are defaults for every call
 
     Raises ``ValueError`` for other tasks.
     """
-    languages = str(task).removeprefix("translation")
+    summarizes = task == "summarization"
+    languages = "" if summarizes else str(task).removeprefix("translation")
     named = languages.removeprefix("_").split("_to_")
-    if not str(task).startswith("translation") or (languages and (len(named) != 2 or not all(named))):
-        raise ValueError(f'task is {task!r}; Wordloom has "translation" and "translation_XX_to_YY"')
+    if not summarizes and (not str(task).startswith("translation") or (languages and (len(named) != 2 or not all(named)))):
+        raise ValueError(f'task is {task!r}; Wordloom has "translation", "translation_XX_to_YY" and "summarization"')
+    if summarizes and model is None:
+        raise ValueError("summarization needs a model, such as facebook/bart-large-cnn: the model of this package translates")
     if isinstance(device, int):
         device = "cpu" if device < 0 else "gpu"
     device = {None: "auto", "cuda": "gpu", "mps": "gpu"}.get(device, device)
@@ -75,4 +93,4 @@ def pipeline(
             for name, code in (("src_lang", named[0]), ("tgt_lang", named[1])):
                 if code in translator.languages:
                     options.setdefault(name, code)
-    return TranslationPipeline(translator, task, options)
+    return (SummarizationPipeline if summarizes else TranslationPipeline)(translator, task, options)

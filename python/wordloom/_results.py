@@ -45,6 +45,8 @@ class Sentence:
     hypotheses: list[SentenceHypothesis]
     #: Links between words, ``(source word, target word)``, counted from 0, if ``alignments=True``.
     alignment: list[tuple[int, int]] | None = None
+    #: Number of tokens at the end of a document that the model did not read, with ``document="truncate"``.
+    left_out_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ def translation(parts: tuple) -> Translation:
         text,
         [Hypothesis(*hypothesis) for hypothesis in hypotheses],
         [
-            Sentence(source, ids, [SentenceHypothesis(*found) for found in hypotheses], links)
-            for source, ids, hypotheses, links in sentences
+            Sentence(source, ids, [SentenceHypothesis(*found) for found in hypotheses], links, left_out)
+            for source, ids, hypotheses, links, left_out in sentences
         ],
     )

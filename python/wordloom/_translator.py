@@ -39,6 +39,7 @@ class _Options:
         target_lang: str | None = None,
         task: str | None = None,
         alignments: bool = False,
+        document: bool | str = False,
         glossary: Any = None,
         glossary_mode: str = "hard",
         **generation: Any,
@@ -49,6 +50,9 @@ class _Options:
                 raise TypeError(f"{name} is {type(code).__name__}; pass a str")
         self.source_lang, self.target_lang, self.task = source_lang, target_lang, task
         self.alignments = bool(alignments)
+        if document not in (None, False, True, "truncate"):
+            raise ValueError(f'document is {document!r}; pass True, False or "truncate"')
+        self.document = "truncate" if document == "truncate" else "whole" if document else None
         self.glossary = named_lines(glossary)
         self.glossary_mode = _text(glossary_mode, "glossary_mode")
 
@@ -99,7 +103,7 @@ class Translator:
     A translator may be shared by threads, pickled (the model is loaded again where it is unpickled), and used after ``fork``: the
     child loads the model again at its first call. Calls release the interpreter's lock, and Ctrl-C stops them.
 
-    Raises ``ModelError``, ``HubError``, ``GpuError`` or ``ValueError``.
+    Raises ``ModelError``, ``HubError``, ``GpuError``, ``GenerateError``, ``TextError`` or ``ValueError``.
     """
 
     def __init__(
@@ -112,7 +116,9 @@ class Translator:
         **options: Any,
     ) -> None:
         self._set_up(None if model is None else os.fspath(model), device, weights, progress, options)
-        self._engine()
+        engine = self._engine()
+        if options:
+            engine.check(self._call({}))
 
     def _set_up(self, model: Any, device: Any, weights: Any, progress: bool, options: dict[str, Any]) -> None:
         if isinstance(model, bytes):
@@ -203,6 +209,8 @@ class Translator:
         * ``length_penalty``: above 1 favours long translations, below short
         * ``source_lang``, ``target_lang``: codes of ``languages``; ``task``: a name of the model's tasks
         * ``alignments``: whether sentences bring links between words
+        * ``document``: True: the whole text is one source, which is not cut into sentences; one that is longer than the model takes
+          raises ``TranslateError``. ``"truncate"``: its end is left out, and ``Sentence.left_out_tokens`` counts it
         * ``glossary``: terms whose translation is prescribed: a dict (``{"ticket": "Billett", "cup": ["Tasse", "Tassen"], "Wordloom":
           None}``; None: stays as it is) or the path of a file of ``wordloom translate --glossary``
         * ``glossary_mode``: ``"hard"`` (default: every term is in the translation), ``"soft"`` or ``"soft:WEIGHT"``
@@ -220,6 +228,19 @@ class Translator:
         with bar(progress, "translating", unit="sentence") as move:
             found = translations(engine.translate(texts, call, cancel, move))
         return found[0] if one else found
+
+    def summarize(
+        self, text: str | Iterable[str], *, truncate: bool = False, progress: bool = False, **options: Any
+    ) -> Any:
+        """Summarizes a document, or many, with a model that summarizes (BART, LED, LongT5, Pegasus, T5, …). Returns what ``translate``
+        returns.
+
+        * ``truncate``: whether the end of a document that is longer than the model takes is left out; else it raises
+          ``TranslateError``
+        * other options are those of ``translate``, over those of the model's task ``summarization``, such as ``min_length`` and
+          ``max_length``
+        """
+        return self.translate(text, progress=progress, document="truncate" if truncate else True, **options)
 
     async def translate_async(self, text: str | Iterable[str], **options: Any) -> Any:
         """As ``translate``, on a thread of the event loop's executor. Cancelling the task stops the translation."""

@@ -7,6 +7,7 @@ it is at its default.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -195,18 +196,10 @@ class Translator:
     ) -> Iterator[TranslationResult]:
         """Translates a stream, in order and in bounded memory."""
         options.pop("batch_type", None)
-        prefixes = iter(target_prefix) if target_prefix is not None else None
-        batch: list[list[str]] = []
-        for tokens in source:
-            batch.append(tokens)
-            if len(batch) == 16 * max_batch_size:
-                yield from self._some(batch, prefixes, options)
-                batch = []
-        yield from self._some(batch, prefixes, options)
-
-    def _some(self, batch: list[list[str]], prefixes: Any, options: dict[str, Any]) -> list[TranslationResult]:
-        some = None if prefixes is None else [next(prefixes) for _ in batch]
-        return self.translate_batch(batch, some, **options) if batch else []
+        pairs = zip(source, itertools.repeat(None)) if target_prefix is None else _pairs(source, target_prefix)
+        while batch := list(itertools.islice(pairs, 16 * max_batch_size)):
+            tokens, prefixes = zip(*batch)
+            yield from self.translate_batch(list(tokens), list(prefixes), **options)
 
     def score_batch(
         self, source: list[list[str]], target: list[list[str]], *, offset: int = 0, **others: Any
@@ -227,6 +220,15 @@ class Translator:
         """Frees the model."""
         del to_cpu
         self._translator.close()
+
+
+def _pairs(source: Iterable[Any], target_prefix: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    end = object()
+    for tokens, prefix in itertools.zip_longest(source, target_prefix, fillvalue=end):
+        if tokens is end or prefix is end:
+            which = "source" if tokens is end else "target_prefix"
+            raise ValueError(f"{which} ends first; each source needs one prefix, which may be None")
+        yield tokens, prefix
 
 
 def _check(others: dict[str, Any]) -> None:

@@ -50,6 +50,12 @@ impl Translator {
             || (self.tokenizer().summarization().is_some() && self.tokenizer().languages().is_empty())
     }
 
+    /// Makes each text a document, with the model's task `summarization` if it has one and `options` name no other.
+    pub fn summary_options(&self, options: TranslateOptions, excess: Excess) -> TranslateOptions {
+        let own = || self.tokenizer().summarization().map(str::to_owned);
+        TranslateOptions { task: options.task.or_else(own), document: Some(excess), ..options }
+    }
+
     /// Makes token ids of a whole document, of the languages and the task in `options`. [`Translator::request`] makes a request of
     /// them.
     ///

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::alignment::SentenceAlignment;
 use super::error::TranslateError;
-use super::layout::{Segment, Sentences, put_together};
+use super::layout::{Segment, Sentences, Source, put_together};
 use super::options::TranslateOptions;
 use super::translation::{Sentence, Translation};
 use super::translator::Translator;
@@ -34,7 +34,7 @@ pub struct Update {
 pub struct Job<'a> {
     translator: &'a Translator,
     layouts: Vec<Vec<Segment<'a>>>,
-    sources: Vec<String>,
+    sources: Vec<Source>,
     requests: Vec<GenerateRequest>,
     /// Index of the first equal request, for each request.
     firsts: Vec<usize>,
@@ -211,7 +211,7 @@ impl<'a> Job<'a> {
 
     /// A sentence's source and its token ids.
     pub fn input(&self, sentence: usize) -> (&str, &[u32]) {
-        (&self.sources[sentence], &self.requests[sentence].input_ids)
+        (&self.sources[sentence].text, &self.requests[sentence].input_ids)
     }
 
     /// Adds the alignment of a sentence.
@@ -242,11 +242,11 @@ impl<'a> Job<'a> {
             let count = sentences_of(layout);
             let sentences = (self.next..self.next + count)
                 .map(|index| {
-                    let source = std::mem::take(&mut self.sources[index]);
+                    let Source { text, left_out_tokens } = std::mem::take(&mut self.sources[index]);
                     let found = self.results[self.firsts[index]].clone().unwrap_or_default();
                     let alignment = self.alignments[index].take();
-                    let sentence = self.translator.sentence(source, &self.requests[index], found)?;
-                    Ok(Sentence { alignment, ..sentence })
+                    let sentence = self.translator.sentence(text, &self.requests[index], found)?;
+                    Ok(Sentence { left_out_tokens, alignment, ..sentence })
                 })
                 .collect::<Result<Vec<_>, TextError>>()?;
             translations.push(put_together(layout, sentences));

@@ -20,9 +20,17 @@ pub enum Segment<'a> {
     Sentence,
 }
 
+/// The text of a sentence.
+#[derive(Default)]
+pub struct Source {
+    pub text: String,
+    /// Number of tokens at the end of a document that its request leaves out.
+    pub left_out_tokens: usize,
+}
+
 #[derive(Default)]
 pub struct Sentences {
-    pub sources: Vec<String>,
+    pub sources: Vec<Source>,
     pub requests: Vec<GenerateRequest>,
 }
 
@@ -37,7 +45,7 @@ impl Translator {
         let mut segments = Vec::new();
         let defaults = self.transformer.generation_config();
         let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
-        let mut add = |text: &str, input_ids: Vec<u32>| {
+        let mut add = |text: &str, left_out_tokens: usize, input_ids: Vec<u32>| {
             let config = self.transformer.config();
             let mut resolved = resolve(&generation, defaults, config, &input_ids)?;
             if let Some(glossary) = &options.glossary {
@@ -46,7 +54,7 @@ impl Translator {
                     SentenceTokens { text, input_ids: &input_ids, tokenizer, direction: &direction };
                 glossary.constrain(&sentence, &mut resolved);
             }
-            sentences.sources.push(text.to_owned());
+            sentences.sources.push(Source { text: text.to_owned(), left_out_tokens });
             let global_tokens = config.usual_globals();
             sentences.requests.push(GenerateRequest { input_ids, options: resolved, global_tokens });
             Ok::<_, TranslateError>(())
@@ -57,7 +65,8 @@ impl Translator {
             if document.is_empty() {
                 return Ok(vec![Segment::Between(text)]);
             }
-            add(document, self.document_ids(document, options, excess)?)?;
+            let (left_out_tokens, input_ids) = self.document_ids(document, options, excess)?;
+            add(document, left_out_tokens, input_ids)?;
             return Ok(vec![
                 Segment::Between(before),
                 Segment::Sentence,
@@ -79,7 +88,7 @@ impl Translator {
                 let parts = sentence.split_to_fit(self.max_source_length(), count);
                 let last_part = parts.len() - 1;
                 for (part_index, part) in parts.into_iter().enumerate() {
-                    add(part.text, encode(part.text)?)?;
+                    add(part.text, 0, encode(part.text)?)?;
                     segments.push(Segment::Sentence);
                     // scripts without spaces have none between sentences; their translation may need one
                     let more = index < last || part_index < last_part;
@@ -95,24 +104,21 @@ impl Translator {
         Ok(segments)
     }
 
-    /// The ids of a document that fits the model.
+    /// The ids of a document that fits the model, after the number of tokens that are left out.
     fn document_ids(
         &self,
         text: &str,
         options: &TranslateOptions,
         excess: Excess,
-    ) -> Result<Vec<u32>, TranslateError> {
+    ) -> Result<(usize, Vec<u32>), TranslateError> {
         let mut document = self.document(text, options)?;
-        match excess {
-            Excess::Refuse if document.excess() > 0 => {
-                Err(TranslateError::TooLong { tokens: document.input_ids.len(), limit: document.limit })
-            }
-            Excess::Refuse => Ok(document.input_ids),
-            Excess::LeaveOut => {
-                document.truncate();
-                Ok(document.input_ids)
-            }
+        let beyond = document.excess();
+        if beyond > 0 && excess == Excess::Refuse {
+            let (tokens, limit) = (document.input_ids.len(), document.limit);
+            return Err(TranslateError::TooLong { tokens, limit });
         }
+        document.truncate();
+        Ok((beyond, document.input_ids))
     }
 
     /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output.

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::error::TranslateError;
-use super::layout::{Segment, Sentences, put_together};
+use super::layout::{Segment, Sentences, Source, put_together};
 use super::options::TranslateOptions;
 use super::translation::{Sentence, Translation};
 use super::translator::Translator;
@@ -15,7 +15,7 @@ use crate::transformer::{GenerateRequest, Generation};
 /// Texts cut into sentences; see [`Translator::take_texts_apart`].
 pub struct Parts<'a> {
     layouts: Vec<Vec<Segment<'a>>>,
-    sources: Vec<String>,
+    sources: Vec<Source>,
     requests: Vec<GenerateRequest>,
 }
 
@@ -61,8 +61,9 @@ impl Translator {
     ) -> Result<Vec<Translation>, TextError> {
         assert_eq!(results.len(), parts.requests.len(), "one result for each request");
         let sentences = parts.sources.into_iter().zip(&parts.requests).zip(results);
-        let mut sentences = sentences.map(|((source, request), hypotheses)| {
-            self.sentence(source, request, Generation { hypotheses, ..Generation::default() })
+        let mut sentences = sentences.map(|((Source { text, left_out_tokens }, request), hypotheses)| {
+            let found = Generation { hypotheses, ..Generation::default() };
+            Ok(Sentence { left_out_tokens, ..self.sentence(text, request, found)? })
         });
         let translated = parts.layouts.iter().map(|layout| {
             let count = layout.iter().filter(|segment| matches!(segment, Segment::Sentence)).count();

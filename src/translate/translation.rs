@@ -34,6 +34,8 @@ pub struct Sentence {
     pub source: String,
     /// Token ids of the source, the end token included.
     pub source_ids: Vec<u32>,
+    /// Number of tokens at the end of a document that were left out; see [`Excess::LeaveOut`](super::Excess::LeaveOut).
+    pub left_out_tokens: usize,
     /// Translations, best first.
     pub hypotheses: Vec<SentenceHypothesis>,
     /// Candidates of the search; see [`Keep::tree`](crate::transformer::Keep::tree).

@@ -179,7 +179,7 @@ impl Translator {
             })
             .collect::<Result<Vec<_>, TextError>>()?;
         let source_ids = request.input_ids.clone();
-        Ok(Sentence { source, source_ids, hypotheses, tree, attention, alignment: None })
+        Ok(Sentence { source, source_ids, hypotheses, tree, attention, ..Sentence::default() })
     }
 
     pub(super) fn decode(&self, source_ids: &[u32], tokens: &[u32]) -> String {

@@ -105,6 +105,8 @@ pub struct Translated {
     pub hypotheses: Vec<(String, f32)>,
     /// Whether a sentence reached the maximal length.
     pub cut_short: bool,
+    /// Number of tokens at the end of a document that the model did not read.
+    pub left_out_tokens: usize,
     /// Text in the language between, if there are two models.
     pub between: Option<String>,
 }

@@ -12,7 +12,7 @@ use wordloom::explain::Explanation;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
-use wordloom::translate::{GlossaryFile, Pivot, PivotOptions, Sentence};
+use wordloom::translate::{Excess, GlossaryFile, Pivot, PivotOptions, Sentence};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
 use wordloom_hub::{BuiltIn, Language, Place, code_for};
 
@@ -377,6 +377,10 @@ impl Worker {
             Ok(options) => options.keep_attention(kept.keep_attention()),
             Err(error) => return (self.tell)(News::Failed { number, error }),
         };
+        let options = match translator.summarizes() {
+            true => translator.summary_options(options, Excess::LeaveOut),
+            false => options,
+        };
         let between = first.map(|first| {
             let pivot = Pivot::new(&first.translator, translator);
             pollster::block_on(pivot.between(&**text, &first_options, &mut |_| {}))
@@ -415,6 +419,7 @@ impl Worker {
         let translated = Translated {
             hypotheses: translation.hypotheses.iter().map(|one| (one.text.clone(), one.score)).collect(),
             cut_short: translation.sentences.iter().any(cut_short),
+            left_out_tokens: translation.sentences.iter().map(|sentence| sentence.left_out_tokens).sum(),
             between: between.clone(),
         };
         (self.tell)(News::Translated { number, translation: translated });

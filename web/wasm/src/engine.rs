@@ -131,10 +131,8 @@ impl Engine {
             let (options, keeps, glossary) = options.clone()?;
             let mut options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
-            let mut left_out = None;
-            if options.document.is_some() {
-                options.task = options.task.or(translator.tokenizer().summarization().map(str::to_owned));
-                left_out = Some(translator.document(text.trim(), &options)?.excess());
+            if let Some(excess) = options.document {
+                options = translator.summary_options(options, excess);
             }
             if let Some(lines) = glossary {
                 let last = &mut inner.state.borrow_mut().glossary;
@@ -175,7 +173,7 @@ impl Engine {
             if keeps {
                 Remembered::add(&mut inner.state.borrow_mut().remembered, &result);
             }
-            translation(translator, &result, left_out, Date::now() - begun)
+            translation(translator, &result, options.document.is_some(), Date::now() - begun)
         })
     }
 

@@ -189,7 +189,7 @@ struct Stats {
 pub fn translation(
     translator: &Translator,
     translation: &Translation,
-    left_out: Option<usize>,
+    is_document: bool,
     milliseconds: f64,
 ) -> Result<JsValue, Failure> {
     let tokenizer = translator.tokenizer();
@@ -222,7 +222,7 @@ pub fn translation(
             .iter()
             .map(|hypothesis| TextHypothesis { text: &hypothesis.text, score: hypothesis.score })
             .collect(),
-        left_out,
+        left_out: is_document.then(|| translation.sentences.iter().map(|document| document.left_out_tokens).sum()),
         stats: Stats { milliseconds, tokens, sentences: sentences.len() },
         sentences,
     })
