@@ -31,6 +31,7 @@ mod message;
 mod package;
 mod placeholders;
 mod places;
+mod tags;
 #[cfg(feature = "translation")]
 mod translation;
 mod unit;

@@ -11,7 +11,8 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
         r#"(?:https?|ftp)://[^\s<>"]+"#,
         r#"www\.[^\s<>"]+\.[^\s<>"]+"#,
-        r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+        // the longest name that a mail server takes: a search for one without a bound reads on to the text's end
+        r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
         "``[^`\n]+``",
         "`[^`\n]+`",
         // tags and characters as a text about HTML writes them

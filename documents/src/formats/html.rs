@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use super::super::escape::Escape;
 use super::super::inline::{Inline, Style, text_unit, unit};
-use super::super::unit::{Markup, Units, copied, push};
+use super::super::tags::{attributes, end_of_element, end_of_tag, is_marked, name};
+use super::super::unit::{Markup, Units, append, copied, push};
 
 /// Elements that stand within a sentence. All others end it.
 const INLINE: &[&str] = &[
@@ -16,7 +17,10 @@ const INLINE: &[&str] = &[
     "wbr", "code", "kbd", "samp", "var",
 ];
 /// Elements without an end tag.
-const VOID: &[&str] = &["img", "wbr"];
+const VOID: &[&str] = &[
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
+    "wbr",
+];
 /// Elements that are copied with their content.
 const COPIED: &[&str] = &["script", "style", "pre", "textarea", "svg", "math", "template", "noscript"];
 /// Inline elements that are copied with their content, whatever it is.
@@ -96,64 +100,37 @@ fn is_inline(tag: &str) -> bool {
     tag.starts_with('<') && INLINE.contains(&&*name(tag))
 }
 
-fn name(tag: &str) -> String {
-    let tag = tag.trim_start_matches('<').trim_start_matches('/');
-    let letters = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-');
-    letters.collect::<String>().to_ascii_lowercase()
-}
-
 /// A start tag; attributes that are text are units.
 fn tag(raw: &str, units: &mut Units) -> Markup {
     let mut markup = Markup::new();
     let mut done = 0;
     for (attribute, value) in attributes(raw) {
-        let text = html_escape::decode_html_entities(&raw[value.clone()]);
-        if !TEXT_ATTRIBUTES.contains(&&*attribute.to_ascii_lowercase()) {
+        let value_text = &raw[value.clone()];
+        if !TEXT_ATTRIBUTES.contains(&&*attribute.to_ascii_lowercase()) || value_text.is_empty() {
             continue;
         }
-        let quote = raw[..value.start].chars().next_back().unwrap_or('"');
+        let text = html_escape::decode_html_entities(value_text);
+        let quote = raw[..value.start].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        // a translation may have spaces
+        let added = if quote.is_none() { "\"" } else { "" };
         push(&mut markup, &raw[done..value.start]);
-        markup.extend(text_unit(
-            &raw[value.clone()],
-            &text,
-            Style::collapsing(Escape::Attribute(quote)),
-            units,
-        ));
+        push(&mut markup, added);
+        let style = Style::collapsing(Escape::Attribute(quote.unwrap_or('"')));
+        text_unit(value_text, &text, style, units).into_iter().for_each(|part| append(&mut markup, part));
+        push(&mut markup, added);
         done = value.end;
     }
     push(&mut markup, &raw[done..]);
     markup
 }
 
-/// Names and places of the values of quoted attributes.
-fn attributes(tag: &str) -> Vec<(&str, std::ops::Range<usize>)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(quote_at) = tag[at..].find(['"', '\'']).map(|index| at + index) {
-        let quote = char::from(tag.as_bytes()[quote_at]);
-        let Some(end) = tag[quote_at + 1..].find(quote).map(|index| quote_at + 1 + index) else { break };
-        if let Some(before) = tag[at..quote_at].trim_end().strip_suffix('=') {
-            let attribute =
-                before.trim_end().rsplit(|c: char| c.is_whitespace() || c == '/').next().unwrap_or_default();
-            found.push((attribute, quote_at + 1..end));
-        }
-        at = end + 1;
+/// The end of a comment that begins `text`.
+fn end_of_comment(text: &str) -> usize {
+    match text {
+        _ if text.starts_with("<!-->") => 5,
+        _ if text.starts_with("<!--->") => 6,
+        _ => text[4..].find("-->").map_or(text.len(), |end| end + 7),
     }
-    found
-}
-
-/// The end of a tag that begins `text`, behind its `>`; quoted attributes may have one.
-fn end_of_tag(text: &str) -> usize {
-    let mut quote = None;
-    for (index, c) in text.char_indices() {
-        match (quote, c) {
-            (None, '>') => return index + 1,
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), c) if c == open => quote = None,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 fn is_tag(text: &str) -> bool {
@@ -173,7 +150,7 @@ fn tokens(html: &str) -> Vec<Token<'_>> {
             continue;
         }
         let end = match rest {
-            _ if rest.starts_with("<!--") => rest[4..].find("-->").map_or(rest.len(), |end| end + 7),
+            _ if rest.starts_with("<!--") => end_of_comment(rest),
             _ if rest.starts_with("<![CDATA[") => rest.find("]]>").map_or(rest.len(), |end| end + 3),
             _ => end_of_tag(rest),
         };
@@ -183,7 +160,8 @@ fn tokens(html: &str) -> Vec<Token<'_>> {
         } else if tag.starts_with("</") {
             (Token::Close(tag), end)
         } else if COPIED.contains(&&*name(tag)) || is_marked(tag) {
-            let whole = end + end_of_element(&rest[end..], &name(tag), tag.ends_with("/>"));
+            let is_empty = tag.ends_with("/>") || VOID.contains(&&*name(tag));
+            let whole = if is_empty { end } else { end + end_of_element(&rest[end..], &name(tag)) };
             let token = if is_inline(tag) { Token::Kept } else { Token::Other };
             (token(&rest[..whole]), whole)
         } else {
@@ -193,36 +171,6 @@ fn tokens(html: &str) -> Vec<Token<'_>> {
         rest = &rest[end..];
     }
     tokens
-}
-
-/// Whether a start tag says that its element is not translated.
-fn is_marked(tag: &str) -> bool {
-    let tag = tag.to_ascii_lowercase();
-    tag.contains("translate=\"no\"") || tag.contains("translate='no'") || tag.contains("translate=no")
-}
-
-/// Bytes up to the end of an element, behind its end tag; elements of the same name nest.
-fn end_of_element(text: &str, name_of: &str, is_empty: bool) -> usize {
-    if is_empty || VOID.contains(&name_of) {
-        return 0;
-    }
-    let mut depth = 1;
-    for (at, _) in text.match_indices('<') {
-        let tag = &text[at..];
-        if name(tag) != name_of {
-            continue;
-        }
-        let length = end_of_tag(tag);
-        if !tag.starts_with("</") {
-            depth += usize::from(!tag[..length].ends_with("/>"));
-            continue;
-        }
-        depth -= 1;
-        if depth == 0 {
-            return at + length;
-        }
-    }
-    text.len()
 }
 
 /// Joins the tokens of elements that are kept as they are: links and mentions without a space, code.
