@@ -146,7 +146,9 @@ fn columns(path: &Path, lines: &[String], names: &[String]) -> Result<References
     let Some((first, rows)) = lines.split_first() else {
         return Err(invalid(": it is empty; --columns needs a first line with names".to_owned()));
     };
-    let cells = |line: &str| -> Vec<String> { line.trim_end().split('\t').map(str::to_owned).collect() };
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_end_matches(['\r', '\n']).split('\t').map(str::to_owned).collect()
+    };
     let header = cells(first);
     let of_column = |name: &String| {
         let Some(place) = header.iter().position(|other| other == name) else {

@@ -1,6 +1,6 @@
 //! The options `--glossary` and `--glossary-mode`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wordloom::TranslateOptions;
@@ -24,6 +24,10 @@ pub struct GlossaryArguments {
 impl GlossaryArguments {
     pub fn is_given(&self) -> bool {
         self.glossary.is_some()
+    }
+
+    pub fn path(&self) -> Option<&Path> {
+        self.glossary.as_deref()
     }
 
     fn mode(&self) -> ConstraintMode {

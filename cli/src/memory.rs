@@ -27,6 +27,10 @@ pub struct Memory {
 }
 
 impl MemoryArguments {
+    pub fn path(&self) -> Option<&Path> {
+        self.translation_memory.as_deref()
+    }
+
     /// Reads the file, for a pair of languages.
     pub fn open(&self, languages: &[Option<Language>; 2]) -> Result<Option<Memory>, CliError> {
         let Some(path) = &self.translation_memory else { return Ok(None) };

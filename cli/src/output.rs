@@ -99,7 +99,7 @@ impl Output {
 }
 
 /// Locks the file against a second run. The lock ends with the process.
-fn lock(file: &File) -> io::Result<()> {
+pub fn lock(file: &File) -> io::Result<()> {
     // on other systems a lock also blocks readers; some file systems have no locks
     match cfg!(unix).then(|| file.try_lock()) {
         Some(Err(TryLockError::WouldBlock)) => {
@@ -130,10 +130,12 @@ pub fn check_named(
     let (Some(first), Some(second)) = (first, second) else {
         return Ok(());
     };
-    let same = match is_same_file(first, second) {
-        Ok(same) => same && fs::metadata(second).is_ok_and(|found| found.is_file()),
+    // a pipe must not be opened to compare it: that waits for the program at its other end
+    let is_file = |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file());
+    let same = match is_file(first) && is_file(second) {
+        true => is_same_file(first, second).unwrap_or(false),
         // files that do not exist yet
-        Err(_) => first == second && !first.exists(),
+        false => first == second && !first.exists(),
     };
     if !same {
         return Ok(());

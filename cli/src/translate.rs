@@ -25,7 +25,7 @@ use super::evaluate::read_lines;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
 use super::memory::{Memory, MemoryArguments};
-use super::output::{Output, check_different};
+use super::output::{Output, check_different, check_named};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
@@ -98,6 +98,13 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
     check_different(input, output)?;
+    for (option, path) in [
+        ("--glossary", arguments.glossary.path()),
+        ("--memory", arguments.memory.path()),
+        ("--reference", arguments.reference.as_deref()),
+    ] {
+        check_named((option, path), ("--output", output))?;
+    }
     if let Some(format) = document::format(arguments)? {
         return document::run(arguments, format);
     }

@@ -227,7 +227,9 @@ impl Translation {
         let Shown::Finished(Translated { cut_short, left_out_tokens, .. }) = self.shown else { return };
         let mut warn = |text: &str| ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));
         if left_out_tokens > 0 {
-            warn(&format!("The text is too long for the model: its last {left_out_tokens} tokens are left out."));
+            warn(&format!(
+                "The text is too long for the model: its last {left_out_tokens} tokens are left out."
+            ));
         }
         if cut_short {
             warn("A sentence reached the model's greatest length: something may be missing.");

@@ -7,7 +7,9 @@ use wordloom::decode::ConstraintMode;
 use wordloom::resolve;
 use wordloom::text::TextError;
 use wordloom::transformer::GenerateRequest;
-use wordloom::translate::{Excess, GlossaryError, GlossaryFile, Sentence, SentenceHypothesis, resolve_languages};
+use wordloom::translate::{
+    Excess, GlossaryError, GlossaryFile, Sentence, SentenceHypothesis, resolve_languages,
+};
 use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 
 use crate::engine::Engine;
@@ -61,9 +63,8 @@ impl Options {
     /// Takes the glossary and its mode.
     fn terms(&mut self) -> PyResult<Option<(GlossaryFile, ConstraintMode)>> {
         let mode = &self.glossary_mode;
-        let mode = mode
-            .parse()
-            .map_err(|wrong| wrong_value(format!("glossary_mode is {mode:?}; {wrong}")))?;
+        let mode =
+            mode.parse().map_err(|wrong| wrong_value(format!("glossary_mode is {mode:?}; {wrong}")))?;
         let file = self.glossary.take().map(|(name, lines)| GlossaryFile::parse(&name, &lines));
         Ok(file.transpose().map_err(refused)?.map(|file| (file, mode)))
     }

@@ -23,7 +23,7 @@ pub enum Change {
     /// Add a key, or change its limits; print the key
     Add {
         /// Requests in a minute
-        #[arg(value_name = "REQ_LIMIT")]
+        #[arg(value_name = "REQ_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
         requests: u64,
         /// The key [default: a random one]
         #[arg(long, value_name = "KEY")]

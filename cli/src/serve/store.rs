@@ -1,5 +1,7 @@
 //! API keys and suggestions in SQLite: the tables of LibreTranslate, whose files open here unchanged.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +30,7 @@ struct Table {
 impl Table {
     fn open(path: &Path, create: &str) -> Result<Self, CliError> {
         let failed = |error| failed(path, &error);
+        make_private(path)?;
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(failed)?;
         connection.execute_batch(create).map_err(failed)?;
@@ -40,6 +43,20 @@ impl Table {
 
     fn failed(&self, error: &rusqlite::Error) -> CliError {
         failed(&self.path, error)
+    }
+}
+
+/// Makes a file that does not exist, for its owner alone: keys stand in it as they are.
+fn make_private(path: &Path) -> Result<(), CliError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(CliError::Input(format!("{}: {error}", path.display())))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,10 +1,11 @@
 //! A document in, the same document in another language out.
 
 use std::fs::{self, File};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use tempfile::NamedTempFile;
 use wordloom::{TranslateOptions, Translator};
 use wordloom_documents::{Document, Format, Options, Reached, Translated, Unit, translate};
 
@@ -76,6 +77,10 @@ pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
     let failed = |source| CliError::Document { file: input.display().to_string(), source };
     let options = Options { columns: arguments.columns.clone(), ..Options::default() };
     let document = Document::read(bytes, format, &options).map_err(failed)?;
+    // now, and not after hours of work
+    if let Some(output) = output.filter(|path| !is_pipe(path)) {
+        drop(beside(output)?);
+    }
     let units = document.units();
     let mut sample = || Ok(beginning(units));
     let choice = choice::open(&arguments.model, &arguments.search, Steps::OneOrTwo, &mut sample)?;
@@ -148,6 +153,9 @@ fn begin(
     let is_file = fs::metadata(work.output).map_or(true, |found| found.is_file());
     let journal = match is_file.then(|| Journal::begin(work, settings)) {
         Some(Ok(journal)) => Some(journal),
+        Some(Err(CliError::Io { what, source })) if source.kind() == ErrorKind::WouldBlock => {
+            return Err(CliError::Io { what, source });
+        }
         Some(Err(error)) => {
             notice(&format!("warning: {error}; were this run stopped, it could not be resumed"));
             None
@@ -216,19 +224,33 @@ impl Command<'_> {
     }
 }
 
+/// Whether a path is a pipe, a terminal or the like.
+fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// A new file in the folder of a path, with a name of its own. It is removed if it is not put in the path's place.
+fn beside(path: &Path) -> Result<NamedTempFile, CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // those of any new file
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let made = match path.is_dir() {
+        true => Err(ErrorKind::IsADirectory.into()),
+        false => builder.prefix(".wordloom-").tempfile_in(folder.unwrap_or(Path::new("."))),
+    };
+    made.map_err(|source| cannot_write(path, source))
+}
+
 /// Writes the document: to a file at once, so that a run that is stopped leaves none by half.
 fn write(output: Option<&Path>, document: &[u8]) -> Result<(), CliError> {
     let Some(path) = output else { return Output::open(None)?.bytes(document) };
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if is_pipe(path) {
         return fs::write(path, document).map_err(|source| cannot_write(path, source));
     }
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    let replace = || {
-        let mut file = File::create(&new)?;
-        file.write_all(document)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    replace().map_err(|source| cannot_write(path, source))
+    let mut file = beside(path)?;
+    let written = file.write_all(document).and_then(|()| file.as_file().sync_all());
+    let placed = written.and_then(|()| file.persist(path).map_err(|error| error.error));
+    placed.map(drop).map_err(|source| cannot_write(path, source))
 }

@@ -13,7 +13,7 @@ use wordloom_documents::Translated;
 
 use super::super::CliError;
 use super::super::digest::Summary;
-use super::super::output::cannot_write;
+use super::super::output::{cannot_write, lock};
 use super::super::resume::{ResumeError, Settings, check};
 
 /// Version of the lines; it changes if documents would be cut differently.
@@ -57,7 +57,10 @@ impl Journal {
         let path = path(work.output);
         let header = Header { document: FORMAT, settings, input: work.digest.clone(), texts: work.texts };
         let create = || {
-            let mut file = File::create(&path)?;
+            // another run's journal stays as it is
+            let mut file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            lock(&file)?;
+            file.set_len(0)?;
             write_line(&mut file, &header)?;
             file.sync_data()?;
             Ok(file)
@@ -105,6 +108,7 @@ impl Journal {
         }
         let open = || {
             let mut file = File::options().write(true).open(&path)?;
+            lock(&file)?;
             file.set_len(whole as u64)?;
             file.seek(SeekFrom::End(0))?;
             Ok(file)

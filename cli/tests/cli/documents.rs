@@ -63,18 +63,20 @@ fn a_letter_keeps_its_form() {
     assert!(texts.iter().any(|text| text.contains("XA")), "{texts:?}");
 }
 
-/// A run that fails at its very end leaves its translations, and the next one takes those that are whole.
+/// The next run takes the translations that are whole.
 #[test]
 fn a_stopped_run_goes_on() {
     let folder = scratch("documents_resume");
     let (input, output) = (folder.join("in.html"), folder.join("out.html"));
     fs::write(&input, format!("<p>{ENGLISH}</p><p>Good <b>morning</b>!</p>")).unwrap();
-    let obstacle = folder.join("out.html.new");
-    fs::create_dir(&obstacle).unwrap();
-    translate(&input, &output, &[]).fails(1, &["cannot write", "out.html"]);
-    fs::remove_dir(&obstacle).unwrap();
-    let record = folder.join("out.html.resume");
-    let recorded = fs::read_to_string(&record).unwrap();
+    // the record under a second name, which stays at the end of the run
+    let [record, kept] = ["out.html.resume", "kept"].map(|name| folder.join(name));
+    fs::write(&record, "").unwrap();
+    fs::hard_link(&record, &kept).unwrap();
+    translate(&input, &output, &[]).succeeds();
+    assert!(!record.exists());
+    fs::remove_file(&output).unwrap();
+    let recorded = fs::read_to_string(&kept).unwrap();
     assert_eq!(recorded.lines().count(), 3, "{recorded}");
     let changed = recorded.replace(GERMAN, "From the record.");
     let half = &changed[..changed.len() - 10];
@@ -88,6 +90,42 @@ fn a_stopped_run_goes_on() {
     fs::write(&record, &recorded).unwrap();
     fs::write(&input, "<p>Another text.</p>").unwrap();
     translate(&input, &output, &["--resume"]).fails(1, &["in.html", "out.html.resume"]);
+}
+
+/// It is said before the work, and nothing else in the folder is touched.
+#[test]
+fn an_output_that_cannot_be_written_is_refused_at_once() {
+    let folder = scratch("documents_output");
+    let input = folder.join("in.html");
+    fs::write(&input, format!("<p>{ENGLISH}</p>")).unwrap();
+    let directory = folder.join("directory.html");
+    fs::create_dir(&directory).unwrap();
+    for output in [folder.join("none").join("out.html"), directory] {
+        let failed = translate(&input, &output, &[]);
+        failed.fails(1, &["cannot write", text(&output)]);
+        assert!(!failed.stderr().contains("running on"), "{}", failed.stderr());
+    }
+    let (output, other) = (folder.join("out.html"), folder.join("out.html.new"));
+    fs::write(&other, "precious").unwrap();
+    translate(&input, &output, &[]).succeeds();
+    assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+    let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["directory.html", "in.html", "out.html", "out.html.new"]);
+}
+
+/// Two runs would write into one record.
+#[cfg(unix)]
+#[test]
+fn a_second_run_for_the_same_output_is_refused() {
+    let folder = scratch("documents_lock");
+    let (input, output) = (folder.join("in.html"), folder.join("out.html"));
+    fs::write(&input, format!("<p>{ENGLISH}</p>")).unwrap();
+    let record = fs::File::create(folder.join("out.html.resume")).unwrap();
+    record.lock().unwrap();
+    translate(&input, &output, &[]).fails(1, &["out.html.resume", "another run is writing it"]);
+    drop(record);
+    translate(&input, &output, &[]).succeeds();
 }
 
 #[test]

@@ -16,8 +16,11 @@ fn links_do_not_hide_that_a_file_is_read_and_written() {
     let bert = model("bert");
     for other in [&file, &hard, &soft] {
         let [file, other] = [text(&file), text(other)];
-        let commands: [(&[&str], &str); 10] = [
+        let commands: [(&[&str], &str); 13] = [
             (&["translate", "-i", file, "-o", other], "--input and --output"),
+            (&["translate", "-i", "x", "--glossary", file, "-o", other], "--glossary and --output"),
+            (&["translate", "-i", "x", "--memory", file, "-o", other], "--memory and --output"),
+            (&["translate", "-i", "x", "--reference", file, "-o", other], "--reference and --output"),
             (&["tokenize", "--plain", "-i", file, "-o", other], "--input and --output"),
             (&["generate", "-i", file, "-o", other], "--input and --output"),
             (&["forward", "--model", &bert, "-i", file, "-o", other], "--input and --output"),

@@ -135,7 +135,12 @@ impl MemoryPair {
             if source.is_empty() || target.trim().is_empty() {
                 continue;
             }
-            let entry = (source.clone(), target.trim().to_owned());
+            // a line of text stays one, however the file breaks its lines
+            let target = match target.contains(['\n', '\r']) {
+                true => single_spaces(target),
+                false => target.trim().to_owned(),
+            };
+            let entry = (source.clone(), target);
             match new.by_source.get(&source) {
                 Some(&known) => new.entries[known] = entry,
                 None => {

@@ -222,7 +222,8 @@ pub fn translation(
             .iter()
             .map(|hypothesis| TextHypothesis { text: &hypothesis.text, score: hypothesis.score })
             .collect(),
-        left_out: is_document.then(|| translation.sentences.iter().map(|document| document.left_out_tokens).sum()),
+        left_out: is_document
+            .then(|| translation.sentences.iter().map(|document| document.left_out_tokens).sum()),
         stats: Stats { milliseconds, tokens, sentences: sentences.len() },
         sentences,
     })

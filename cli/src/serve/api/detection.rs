@@ -27,12 +27,8 @@ const SAMPLE: usize = 4000;
 ///
 /// A single word is one of the languages that can be translated. Longer texts can also be in another one.
 pub fn detected(texts: &[String], pool: &Pool) -> Answer {
-    let mut sample = String::new();
-    for text in texts {
-        let left = SAMPLE.saturating_sub(sample.chars().count());
-        sample.extend(text.chars().take(left));
-        sample.push('\n');
-    }
+    let lines = texts.iter().flat_map(|text| text.chars().chain(['\n']));
+    let sample: String = lines.take(SAMPLE).collect();
     let [own, _] = pool.languages();
     let mut all = offered_sources();
     all.extend(own.iter().cloned());

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -105,7 +106,9 @@ pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Result<
 /// Characters of a name that an address has as they are.
 const NAME: &percent_encoding::AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-pub async fn download(State(api): State<Arc<Api>>, Path(name): Path<String>) -> Response {
+pub async fn download(State(api): State<Arc<Api>>, name: Result<Path<String>, PathRejection>) -> Response {
+    // a name that is no UTF-8 is no file's
+    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let Some(content) = api.files.get(&name) else {
         return ApiError::new(StatusCode::NOT_FOUND, "There is no such file, or no longer").into_response();
     };
@@ -133,10 +136,10 @@ fn address(api: &Api, headers: &HeaderMap) -> String {
 fn translated_name(name: &str, target: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let allowed = |c: &char| !c.is_control() && !"<>:\"|?*".contains(*c);
-    let file: String = file.chars().filter(allowed).take(120).collect();
+    let part = |text: &str, most| text.chars().filter(allowed).take(most).collect::<String>();
     match file.rsplit_once('.') {
-        Some((stem, ending)) => format!("{stem}_{target}.{ending}"),
-        None => format!("{file}_{target}"),
+        Some((stem, ending)) => format!("{}_{target}.{}", part(stem, 110), part(ending, 10)),
+        None => format!("{}_{target}", part(file, 120)),
     }
 }
 
@@ -147,6 +150,7 @@ mod tests {
     #[test]
     fn names_lead_nowhere() {
         assert_eq!(translated_name("letter.docx", "de"), "letter_de.docx");
+        assert_eq!(translated_name(&("a".repeat(300) + ".txt"), "de"), "a".repeat(110) + "_de.txt");
         assert_eq!(translated_name("../../etc/pass:wd", "de"), "passwd_de");
         assert_eq!(translated_name("C:\\a\\b.txt", "fr"), "b_fr.txt");
     }

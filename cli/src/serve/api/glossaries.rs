@@ -34,7 +34,8 @@ fn unreadable(error: &CliError) -> ApiError {
 /// The key of DeepL's header.
 pub fn header_key(headers: &HeaderMap) -> Option<String> {
     let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok())?;
-    Some(header.strip_prefix("DeepL-Auth-Key ")?.trim().to_owned())
+    let (scheme, key) = header.trim_start().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("DeepL-Auth-Key").then(|| key.trim().to_owned())
 }
 
 fn client(api: &Api, request: &Request) -> Result<Client, ApiError> {

@@ -48,7 +48,10 @@ impl Input {
         let body = body.map_err(|_| {
             ApiError::new(StatusCode::REQUEST_TIMEOUT, "Invalid request: the body did not arrive in time")
         })?;
-        let body = body.map_err(|_| too_large())?;
+        let body = body.map_err(|error| match error.to_string().contains("length limit") {
+            true => too_large(),
+            false => ApiError::bad("Invalid request: the body broke off"),
+        })?;
         if media == "application/json" || media.ends_with("+json") {
             return match serde_json::from_slice(&body) {
                 Ok(Value::Object(values)) => Ok(Self { values, is_json: true, files: Vec::new() }),

@@ -76,6 +76,20 @@ fn exceeds(size: usize, limit: usize) -> ApiError {
 /// Texts of a document from which its language is detected.
 const DETECTED: usize = 200;
 
+/// Characters of HTML from which its language is detected: tags are most of some pages.
+const DETECTED_MARKUP: usize = 1 << 16;
+
+/// The beginnings of texts, as many characters in all as are looked at.
+fn beginnings(texts: &[String]) -> Vec<String> {
+    let mut left = DETECTED_MARKUP;
+    let beginnings = texts.iter().map(|text| {
+        let beginning: String = text.chars().take(left).collect();
+        left -= beginning.chars().count();
+        beginning
+    });
+    beginnings.take_while(|beginning| !beginning.is_empty()).collect()
+}
+
 fn not_supported(code: &str) -> ApiError {
     // a code is short: anything else is not repeated
     let code: String = code.chars().filter(|letter| !letter.is_control()).take(20).collect();
@@ -113,10 +127,15 @@ impl Api {
 
     async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
         let Ask { texts, source, target, markup, wishes } = ask;
-        let found = source.is_none().then(|| match markup {
-            Some(_) => detected(&texts.iter().map(|text| text_of_html(text)).collect::<Vec<_>>(), &self.pool),
-            None => detected(&texts, &self.pool),
-        });
+        let found = match (&source, &markup) {
+            (Some(_), _) => None,
+            (None, None) => Some(detected(&texts, &self.pool)),
+            (None, Some(_)) => {
+                let marked_up = beginnings(&texts);
+                let read = move || marked_up.iter().map(|html| text_of_html(html)).collect::<Vec<_>>();
+                Some(detected(&blocking(read).await?, &self.pool))
+            }
+        };
         let source = source.or(found.as_ref().map(|found| found.language.clone()));
         let source = source.unwrap_or_else(Language::english);
         let as_it_is = |text: &String| Translated::of(text.clone());
