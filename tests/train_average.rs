@@ -26,7 +26,7 @@ fn folder(label: &str, tensors: &[Tensor], dtype: Dtype) -> ModelFiles {
     let config = format!(r#"{{"model_type": "marian", "torch_dtype": "bfloat16", "label": "{label}"}}"#);
     let files = [
         ("config.json", config.into_bytes()),
-        ("vocab.json", label.as_bytes().to_vec()),
+        ("vocab.json", format!(r#"{{"</s>": 0,{}"a": 1}}"#, " ".repeat(label.len())).into_bytes()),
         ("model.safetensors.index.json", b"{}".to_vec()),
         ("optimizer.safetensors", b"state".to_vec()),
         ("model.safetensors", weights),
@@ -109,4 +109,29 @@ fn checkpoints_of_other_models_are_named() {
     assert!(matches!(average_folders(&[first()], Q8), Err(AverageError::Precision { precision: "q8" })));
     let empty = ModelFiles::memory("empty", [("config.json", &b"{}"[..])]);
     assert!(matches!(average_folders(&[first(), empty], F32), Err(AverageError::Model(_))));
+}
+
+/// Their ids are other words, though the shapes are equal.
+#[test]
+fn models_of_other_vocabularies_have_no_mean() {
+    let with = |label: &str, spm: &[u8], vocabulary: &[u8]| {
+        let whole = folder(label, &[("w", &[1], &[1.0])], Dtype::F32);
+        let weights = whole.read("model.safetensors", 1 << 20).unwrap().into_owned();
+        let files: [(&str, &[u8]); 4] = [
+            ("config.json", b"{}"),
+            ("source.spm", spm),
+            ("vocab.json", vocabulary),
+            ("model.safetensors", &weights),
+        ];
+        ModelFiles::memory(label.to_owned(), files.map(|(name, bytes)| (name, bytes.to_vec())))
+    };
+    let first = || with("one", b"pieces", br#"{"a": 0, "b": 1}"#);
+    assert!(average_folders(&[first(), with("other", b"pieces", br#"{"b":1,"a":0}"#)], F32).is_ok());
+    for other in
+        [with("other", b"Pieces", br#"{"a": 0, "b": 1}"#), with("other", b"pieces", br#"{"a": 1, "b": 0}"#)]
+    {
+        let error = average_folders(&[first(), other], F32).unwrap_err();
+        assert!(matches!(&error, AverageError::Vocabulary { .. }), "{error}");
+        assert!(error.to_string().starts_with("other/"), "{error}");
+    }
 }

@@ -39,9 +39,15 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         let problem = "there is a model already; choose another folder";
         return Err(CliError::Input(format!("{}: {problem}", out.display())));
     }
+    let is_new = !out.exists();
     fs::create_dir_all(out).map_err(|error| cannot_write(out, error))?;
     let file = File::create_new(&path).map_err(|error| cannot_write(&path, error))?;
-    let bytes = write(&model, file, &path).inspect_err(|_| _ = fs::remove_file(&path))?;
+    let bytes = write(&model, file, &path).inspect_err(|_| {
+        _ = fs::remove_file(&path);
+        if is_new {
+            _ = fs::remove_dir(out);
+        }
+    })?;
     copy_others(&folder, out)?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let (now, before) = (megabytes(bytes), megabytes(model.checkpoint().byte_len()));

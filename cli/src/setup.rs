@@ -190,6 +190,10 @@ impl AttentionArguments {
     }
 }
 
+/// Options of a model that runs, none of which a saved trace takes.
+pub const OF_A_RUN: [&str; 9] =
+    ["model", "switch", "from", "to", "source_lang", "target_lang", "task", "beams", "weights"];
+
 /// The languages and the beams of a translation.
 #[derive(clap::Args)]
 pub struct SearchArguments {

@@ -25,7 +25,7 @@ use super::evaluate::read_lines;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
 use super::memory::{Memory, MemoryArguments};
-use super::output::{Output, check_different, check_named};
+use super::output::{Output, check_named};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
@@ -95,16 +95,20 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
-    check_different(input, output)?;
-    for (option, path) in [
+/// Checks that no file that is read is written over.
+fn check_output(arguments: &Arguments) -> Result<(), CliError> {
+    let read = [
+        ("--input", arguments.input.as_deref()),
         ("--glossary", arguments.glossary.path()),
         ("--memory", arguments.memory.path()),
         ("--reference", arguments.reference.as_deref()),
-    ] {
-        check_named((option, path), ("--output", output))?;
-    }
+    ];
+    read.into_iter().try_for_each(|named| check_named(named, ("--output", arguments.output.as_deref())))
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
+    check_output(arguments)?;
     if let Some(format) = document::format(arguments)? {
         return document::run(arguments, format);
     }

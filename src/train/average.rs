@@ -13,6 +13,17 @@ use crate::precision::WeightPrecision;
 const FILE_LIMIT: u64 = 256 << 20;
 const WEIGHTS: &str = "model.safetensors";
 const CONFIG: &str = "config.json";
+/// Files that say which word an id is.
+const VOCABULARIES: &[&str] = &[
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "spiece.model",
+    "target.spm",
+    "tokenizer.json",
+    "vocab.json",
+    "vocab.txt",
+];
 
 /// Checkpoints without a mean.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +41,10 @@ pub enum AverageError {
         "{file}: the tensor {tensor:?} has the shape {shape:?}, in {first} {first_shape:?}; all checkpoints must be of one model"
     )]
     Shape { file: String, tensor: String, shape: Vec<usize>, first: String, first_shape: Vec<usize> },
+    #[error(
+        "{file} differs from {first}: the same ids are other words; all checkpoints must be of one model"
+    )]
+    Vocabulary { file: String, first: String },
     #[error(
         "the mean of the tensor {tensor:?} has the value {value}, which {precision} cannot hold; take f32"
     )]
@@ -92,6 +107,15 @@ pub fn average_folders(
     let mut files = Vec::new();
     for name in first.names()?.into_iter().filter(|name| is_small(name)) {
         let mut content = first.read(&name, FILE_LIMIT)?.into_owned();
+        if VOCABULARIES.contains(&&*name) {
+            // a folder may have weights alone
+            for other in folders[1..].iter().filter(|other| other.has(&name)) {
+                if !is_same(&name, &content, &other.read(&name, FILE_LIMIT)?) {
+                    let (file, first) = (other.file_label(&name), first.file_label(&name));
+                    return Err(AverageError::Vocabulary { file, first });
+                }
+            }
+        }
         if name == CONFIG {
             content = with_dtype(&first.file_label(&name), &content, dtype)?;
         }
@@ -99,6 +123,12 @@ pub fn average_folders(
     }
     files.push((WEIGHTS.to_owned(), average(&checkpoints, precision)?));
     Ok(files)
+}
+
+/// Whether two files have the same content; JSON may be written in another way.
+fn is_same(name: &str, one: &[u8], other: &[u8]) -> bool {
+    let json = |bytes| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    one == other || (name.ends_with(".json") && json(one).is_some() && json(one) == json(other))
 }
 
 /// The types of safetensors and of `config.json`.

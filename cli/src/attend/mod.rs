@@ -22,7 +22,8 @@ use super::error::one_line;
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
 use super::setup::{
-    AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, number,
+    AttentionArguments, DeviceArguments, ModelArguments, OF_A_RUN, SearchArguments, SwitchArguments, count,
+    number,
 };
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
@@ -59,7 +60,8 @@ pub struct Arguments {
     #[arg(long, value_name = "HEAD", conflicts_with = "trace")]
     mute: Vec<HeadName>,
     /// Look at a trace that was saved; no model runs
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "attention", "switch", "model"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_RUN,
+          conflicts_with_all = ["text", "attention", "length_penalty", "max_length", "memory", "device"])]
     trace: Option<PathBuf>,
     /// Keep or list a tap, such as encoder.*.self.scores
     #[arg(long, value_name = "NAME")]

@@ -14,7 +14,7 @@ use wordloom::translate::resolve_languages;
 use super::choice::{Chosen, Steps};
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
-use super::setup::{DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count};
+use super::setup::{DeviceArguments, ModelArguments, OF_A_RUN, SearchArguments, SwitchArguments, count};
 use super::{CliError, choice, interrupt, notice};
 use crate::attend::{Style, open_trace, whole};
 
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", conflicts_with = "beams")]
     target: Option<String>,
     /// Look into a saved trace with taps; no model runs
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "target", "beams", "switch"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_RUN, conflicts_with_all = ["text", "target", "device"])]
     trace: Option<PathBuf>,
     /// Write a page that needs no network
     #[arg(short, long, value_name = "FILE.html")]

@@ -245,6 +245,15 @@ fn attend_says_what_is_wrong() {
     attend(&["hello", "--grid"]).fails(2, &["--grid", ".svg"]);
     attend(&["hello", "--tap", "logits", "-o", "map.png"]).fails(2, &["--tap", ".safetensors"]);
     run(&["attend", "--trace", "a.json", "--model", "built-in"], "").fails(2, &["--trace", "--model"]);
+    for option in
+        [["--beams", "3"], ["--memory", "5"], ["--weights", "q8"], ["--to", "de"], ["--device", "cpu"]]
+    {
+        run(&[&["attend", "--trace", "a.json"], &option[..]].concat(), "").fails(2, &["--trace", option[0]]);
+        if option[0] != "--memory" {
+            run(&[&["explain", "--trace", "a.json"], &option[..]].concat(), "")
+                .fails(2, &["--trace", option[0]]);
+        }
+    }
     attend(&[" "]).fails(1, &["nothing to look at"]);
     run(&["attend", "--trace", "nowhere.json"], "").fails(1, &["cannot read nowhere.json"]);
     let gpt2 = model("gpt2");
