@@ -76,6 +76,20 @@ pub enum CorpusError {
     /// The new column has no name.
     #[error("--into is empty; give the column of the translations a name")]
     NoName,
+    /// The format of the output has no place for a column.
+    #[error("{file}: column {column:?} of type {kind} cannot be written as {}; {}", format.ending(), way_out(others))]
+    Column {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// Its Arrow type.
+        kind: String,
+        /// The format.
+        format: Format,
+        /// The formats that hold all columns of the file.
+        others: Vec<Format>,
+    },
     /// Rows of one format cannot be written in the other.
     #[error("{file}: {problem}")]
     Convert {
@@ -158,6 +172,17 @@ pub enum CorpusError {
 impl CorpusError {
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Self {
         Self::Io { what: what.into(), source }
+    }
+}
+
+/// What to do about a column that a format cannot hold.
+fn way_out(others: &[Format]) -> String {
+    match others {
+        [] => "no other format holds it either, so leave the column out of the file".into(),
+        others => {
+            let names: Vec<&str> = others.iter().map(|format| format.ending()).collect();
+            format!("write {} with --format", names.join(" or "))
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::convert;
 use super::error::CorpusError;
 use super::files::{files, passed_over};
 use super::folder::{Settings, TIME, fingerprint, name_of, time};
@@ -71,7 +72,13 @@ impl Job {
             }
             match format {
                 Format::JsonLines => check_fields(&input, &wanted)?,
-                _ => drop(Source::open(&input, &wanted, 0)?),
+                _ => {
+                    let source = Source::open(&input, &wanted, 0)?;
+                    if let Some(schema) = source.schema() {
+                        let to = self.format_of(format);
+                        convert::check(&input.display().to_string(), schema, &added, to)?;
+                    }
+                }
             }
         }
         Ok(())

@@ -6,11 +6,14 @@
 //!
 //! [`run`] does a [`Job`] with some [`Translate`]rs, which work side by side.
 
+mod aside;
+mod convert;
 mod error;
 mod files;
 mod folder;
 mod format;
 mod job;
+mod json;
 mod part;
 mod read;
 mod report;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use super::aside::{Way, set_aside};
 use super::error::CorpusError;
 use super::files::files;
 use super::folder::{Folder, Marker};
@@ -203,16 +204,21 @@ impl Run<'_> {
 
     fn translate(&self, work: Work, translator: &mut dyn Translate) -> Result<(), CorpusError> {
         let Work { index, file, first_row, piece, share } = work;
-        let Piece { chunks, bad, rows, is_last, .. } = piece;
+        let Piece { chunks, mut bad, rows, is_last, .. } = piece;
         let begun = Instant::now();
         let input = &self.inputs[file];
         let (kind, name) = (Format::of(input)?.0, input.display().to_string());
         let format = self.job.format_of(kind);
         let mut done = |part: f64| self.change(|state| _ = state.begun.insert(index, share * part));
         let column = (&*self.job.column, &self.names);
+        // before, so that nothing is translated for them; and after, because a translation can have a line break too
+        let way = Way { file: &name, first_row, format, is_complete: false };
+        let chunks = set_aside(way, chunks, &mut bad)?;
+        let untranslated = bad.len() as u64;
         let (chunks, mut report) =
             part::translate(index.cast_signed(), chunks, column, &self.store, translator, &mut done)?;
-        report.rows += bad.len() as u64;
+        let chunks = set_aside(Way { is_complete: true, ..way }, chunks, &mut bad)?;
+        report.rows += untranslated;
         report.bad_rows = bad.len() as u64;
         let has_rows = !chunks.is_empty();
         if has_rows {
