@@ -1,5 +1,6 @@
 //! Errors of a run over a corpus.
 
+use super::files::first;
 use super::format::Format;
 
 /// The reason why a corpus cannot be translated.
@@ -21,10 +22,12 @@ pub enum CorpusError {
         file: String,
     },
     /// There is nothing to translate.
-    #[error("{folder} has no file of a known format; known are {}", Format::endings())]
+    #[error("{folder} has no file of a known format; known are {}{}", Format::endings(), unread(folders))]
     NoFiles {
         /// The folder.
         folder: String,
+        /// Its subfolders, which are not read.
+        folders: Vec<String>,
     },
     /// A file or folder cannot be read or written.
     #[error("{what}: {source}")]
@@ -70,6 +73,23 @@ pub enum CorpusError {
         /// The column.
         column: String,
     },
+    /// The new column has no name.
+    #[error("--into is empty; give the column of the translations a name")]
+    NoName,
+    /// The format of the output has no place for a column.
+    #[error("{file}: column {column:?} of type {kind} cannot be written as {}; {}", format.ending(), way_out(others))]
+    Column {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// Its Arrow type.
+        kind: String,
+        /// The format.
+        format: Format,
+        /// The formats that hold all columns of the file.
+        others: Vec<Format>,
+    },
     /// Rows of one format cannot be written in the other.
     #[error("{file}: {problem}")]
     Convert {
@@ -108,6 +128,21 @@ pub enum CorpusError {
         /// Its value now.
         now: String,
     },
+    /// A file was written after the run began, though its size and its samples are the same.
+    #[error(
+        "{file} has changed since {folder} was begun: its time was {before}, and is {now}; begin again in another folder, \
+         or, if only the time is another because it was copied, give it back with touch -d {before}"
+    )]
+    Changed {
+        /// The number and the name of the file.
+        file: String,
+        /// The folder.
+        folder: String,
+        /// Its time in the record, in seconds since 1970.
+        before: String,
+        /// Its time now.
+        now: String,
+    },
     /// A record of the run is damaged.
     #[error("{file} is damaged: {problem}; remove {folder} and begin again")]
     Record {
@@ -137,6 +172,27 @@ pub enum CorpusError {
 impl CorpusError {
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Self {
         Self::Io { what: what.into(), source }
+    }
+}
+
+/// What to do about a column that a format cannot hold.
+fn way_out(others: &[Format]) -> String {
+    match others {
+        [] => "no other format holds it either, so leave the column out of the file".into(),
+        others => {
+            let names: Vec<&str> = others.iter().map(|format| format.ending()).collect();
+            format!("write {} with --format", names.join(" or "))
+        }
+    }
+}
+
+/// What to do about subfolders.
+fn unread(folders: &[String]) -> String {
+    match folders {
+        [] => String::new(),
+        folders => {
+            format!("; its subfolders are not read, so name them as inputs of their own: {}", first(folders))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::fs::{self, File, TryLockError};
 use std::hash::Hasher;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,9 @@ use super::error::CorpusError;
 use super::report::Report;
 
 /// Version of the records; it changes if files would be cut otherwise.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// How the names of settings begin that have the time of a file. They come after all other names.
+pub const TIME: &str = "time of ";
 /// What the run was begun with; a resumed run needs the same.
 pub type Settings = BTreeMap<String, String>;
 
@@ -73,15 +76,19 @@ impl Folder {
         match begun {
             None => folder.replace(&record, &Run { format: FORMAT, settings: settings.clone() })?,
             Some(_) if !resume => return Err(CorpusError::RunExists { folder: name() }),
-            Some(run) => folder.check(&record, &run, settings)?,
+            Some(run) => folder.check(&run, settings)?,
         }
         Ok(folder)
     }
 
-    fn check(&self, record: &Path, run: &Run, settings: &Settings) -> Result<(), CorpusError> {
+    fn check(&self, run: &Run, settings: &Settings) -> Result<(), CorpusError> {
         if run.format != FORMAT {
-            let problem = format!("it has format {}, not {FORMAT}", run.format);
-            return Err(damaged(record, &self.path, problem));
+            return Err(CorpusError::Setting {
+                folder: self.path.display().to_string(),
+                name: "records of format".into(),
+                before: run.format.to_string(),
+                now: FORMAT.to_string(),
+            });
         }
         let get =
             |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
@@ -89,6 +96,9 @@ impl Folder {
             let (before, now) = (get(&run.settings, name), get(settings, name));
             if before != now {
                 let folder = self.path.display().to_string();
+                if let Some(file) = name.strip_prefix(TIME) {
+                    return Err(CorpusError::Changed { file: file.to_owned(), folder, before, now });
+                }
                 return Err(CorpusError::Setting { folder, name: name.clone(), before, now });
             }
         }
@@ -174,7 +184,8 @@ fn damaged(file: &Path, folder: &Path, problem: String) -> CorpusError {
     CorpusError::Record { file: file.display().to_string(), problem, folder: folder.display().to_string() }
 }
 
-/// The name of a file with its length and a hash of samples, to notice another file under its name.
+/// The name of a file with its length and a hash of samples, to notice another file under its name. The folder is left out: there are
+/// many ways to write it, and the content tells files apart.
 pub fn fingerprint(path: &Path) -> Result<String, CorpusError> {
     const SAMPLES: u64 = 64;
     const SAMPLE: u64 = 4096;
@@ -192,7 +203,25 @@ pub fn fingerprint(path: &Path) -> Result<String, CorpusError> {
             hasher.write(&sample);
         }
         let hash = hasher.finish128().as_u128();
-        Ok(format!("{}, {bytes} bytes, samples {hash:032x}", path.display()))
+        Ok(format!("{}, {bytes} bytes, samples {hash:032x}", name_of(path)))
     };
     read().map_err(|source| CorpusError::io(format!("cannot read {}", path.display()), source))
+}
+
+/// The name of a file without its folder.
+pub fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// When a file was last written, in seconds since 1970 as `touch -d` takes them. It shows a change between the samples.
+pub fn time(path: &Path) -> Result<String, CorpusError> {
+    let time = fs::metadata(path)
+        .and_then(|found| found.modified())
+        .map_err(|source| CorpusError::io(format!("cannot read the time of {}", path.display()), source))?;
+    let text =
+        |sign: &str, since: Duration| format!("@{sign}{}.{:09}", since.as_secs(), since.subsec_nanos());
+    Ok(match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => text("", since),
+        Err(before) => text("-", before.duration()),
+    })
 }

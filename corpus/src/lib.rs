@@ -6,18 +6,24 @@
 //!
 //! [`run`] does a [`Job`] with some [`Translate`]rs, which work side by side.
 
+mod aside;
+mod convert;
 mod error;
+mod files;
 mod folder;
 mod format;
 mod job;
+mod json;
 mod part;
 mod read;
 mod report;
 mod rows;
+mod run;
 mod store;
 mod write;
 
 pub use error::CorpusError;
 pub use format::Format;
-pub use job::{Job, Progress, Summary, Translate, Translated, run};
+pub use job::{Job, Progress, Summary, Translate, Translated};
 pub use report::Report;
+pub use run::run;

@@ -102,10 +102,10 @@ impl Rows {
     }
 }
 
-/// Whether a type holds text, perhaps in a dictionary.
+/// Whether a type holds text, perhaps in a dictionary. A file whose texts are all null may have the type of nothing else.
 pub fn is_text(kind: &DataType) -> bool {
     match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => true,
         DataType::Dictionary(_, values) => is_text(values),
         _ => false,
     }

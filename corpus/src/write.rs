@@ -4,17 +4,18 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch, StringArray};
-use arrow_cast::cast;
-use arrow_json::writer::{LineDelimited, WriterBuilder};
-use arrow_schema::DataType;
+use arrow_array::{Array, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
+use super::convert::{for_parquet, parquet_schema, texts};
 use super::error::CorpusError;
 use super::format::Format;
+use super::json;
 use super::rows::Rows;
 
 /// Writes rows, and syncs them to disk.
@@ -40,13 +41,10 @@ pub fn write(
             records(rows, header, from, |record| csv.write_record(record).map_err(refused))?;
             csv.flush().map_err(failed)?;
         }
-        Format::Tsv => records(rows, header, from, |record| {
-            let problem = "a value has a tab or a line break, which TSV cannot hold; write another format with --format";
-            if record.iter().any(|value| value.contains(['\t', '\n', '\r'])) {
-                return Err(CorpusError::Convert { file: from.to_owned(), problem: problem.into() });
-            }
-            writeln!(writer, "{}", record.join("\t")).map_err(failed)
-        })?,
+        // rows with a tab or a line break were set aside
+        Format::Tsv => {
+            records(rows, header, from, |record| writeln!(writer, "{}", record.join("\t")).map_err(failed))?
+        }
     }
     let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
     file.sync_all().map_err(failed)
@@ -66,24 +64,32 @@ fn parquet(
     from: &str,
     failed: &dyn Fn(io::Error) -> CorpusError,
 ) -> Result<(), CorpusError> {
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let failed = |error: ParquetError| failed(io::Error::other(error));
     let mut open: Option<ArrowWriter<_>> = None;
     let mut writer = Some(writer);
     for rows in rows {
         let Rows::Table(batch) = rows else { return Err(refused(from, JSON_STAYS)) };
+        let batch = for_parquet(&batch)
+            .map_err(|error| refused(from, format!("cannot be written as Parquet: {error}")))?;
         if let Some(writer) = writer.take() {
-            let new = ArrowWriter::try_new(writer, batch.schema(), Some(properties.clone()));
-            open = Some(new.map_err(|error| failed(io::Error::other(error)))?);
+            let schema = batch.schema();
+            let options = parquet_schema(&schema).map(|columns| {
+                let pairs = schema.metadata().iter();
+                let pairs = pairs.map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::ZSTD(Default::default()))
+                    .set_key_value_metadata(Some(pairs))
+                    .build();
+                ArrowWriterOptions::new().with_properties(properties).with_parquet_schema(columns)
+            });
+            let new = options.and_then(|options| ArrowWriter::try_new_with_options(writer, schema, options));
+            open = Some(new.map_err(failed)?);
         }
         if let Some(open) = &mut open {
-            open.write(&batch).map_err(|error| failed(io::Error::other(error)))?;
+            open.write(&batch).map_err(failed)?;
         }
     }
-    match open {
-        None => Ok(()),
-        Some(open) => open.close().map(drop).map_err(|error| failed(io::Error::other(error))),
-    }
+    open.map_or(Ok(()), |open| open.close().map(drop).map_err(failed))
 }
 
 fn json_lines(
@@ -100,10 +106,7 @@ fn json_lines(
                 }
             }
             Rows::Table(batch) => {
-                let mut json =
-                    WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut *writer);
-                json.write(&batch)
-                    .and_then(|()| json.finish())
+                json::write(writer, &batch)
                     .map_err(|error| refused(from, format!("cannot be written as JSON Lines: {error}")))?;
             }
         }
@@ -124,33 +127,25 @@ fn records(
         if index == 0 && header {
             write(&schema.fields().iter().map(|field| &**field.name()).collect::<Vec<_>>())?;
         }
-        let columns = texts(&batch, from)?;
+        let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+            let problem = |error| {
+                let way_out = "write parquet or jsonl with --format";
+                refused(
+                    from,
+                    format!("column {:?} cannot be written as text: {error}; {way_out}", field.name()),
+                )
+            };
+            texts(column).map_err(problem)
+        });
+        let columns = columns.collect::<Result<Vec<StringArray>, _>>()?;
         for row in 0..batch.num_rows() {
-            let value =
-                |column: &StringArray| if column.is_null(row) { "" } else { column.value(row) }.to_owned();
-            let values: Vec<String> = columns.iter().map(value).collect();
-            write(&values.iter().map(|value| &**value).collect::<Vec<_>>())?;
+            let value = |column| text_of(column, row);
+            write(&columns.iter().map(value).collect::<Vec<_>>())?;
         }
     }
     Ok(())
 }
 
-/// The columns of a table as texts.
-fn texts(batch: &RecordBatch, from: &str) -> Result<Vec<StringArray>, CorpusError> {
-    let schema = batch.schema();
-    let columns = batch.columns().iter().zip(schema.fields());
-    let text = columns.map(|(column, field)| {
-        let problem = || {
-            let (name, kind) = (field.name(), column.data_type());
-            refused(
-                from,
-                format!("column {name:?} of type {kind} is no text; write parquet or jsonl with --format"),
-            )
-        };
-        match column.data_type().is_nested() {
-            true => Err(problem()),
-            false => cast(column, &DataType::Utf8).map_err(|_| problem()),
-        }
-    });
-    text.map(|column| column.map(|column| column.as_string::<i32>().clone())).collect()
+fn text_of(column: &StringArray, row: usize) -> &str {
+    if column.is_valid(row) { column.value(row) } else { "" }
 }

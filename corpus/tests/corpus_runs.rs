@@ -1,11 +1,12 @@
 //! Runs over corpora with a translator that is no model: what is read, written, counted, kept after a failure, and refused.
 
-use std::collections::HashMap;
+mod common;
+
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::builder::{ListBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::cast::AsArray;
@@ -14,114 +15,9 @@ use arrow_array::{ArrayRef, Int64Array, LargeStringArray, RecordBatch, StringArr
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use wordloom_corpus::{CorpusError, Format, Job, Summary, Translate, Translated, run};
+use wordloom_corpus::{CorpusError, Format, Summary};
 
-/// Writes texts in capitals, and counts how often it saw each. It fails at its call of the number `fails_at`.
-struct Capitals {
-    seen: Arc<Mutex<HashMap<String, usize>>>,
-    calls: Arc<AtomicUsize>,
-    fails_at: usize,
-}
-
-impl Translate for Capitals {
-    fn translate(
-        &mut self,
-        texts: &[&str],
-        done: &mut (dyn FnMut(f64) + Send),
-    ) -> Result<Vec<Translated>, CorpusError> {
-        if self.calls.fetch_add(1, Ordering::SeqCst) == self.fails_at {
-            return Err(CorpusError::Translate("the plug was pulled".into()));
-        }
-        done(0.5);
-        let mut seen = self.seen.lock().expect("no panic before");
-        let translate = |text: &&str| {
-            *seen.entry((*text).to_owned()).or_default() += 1;
-            let tokens = u32::try_from(text.split(' ').count()).expect("a short text");
-            Translated {
-                text: text.to_uppercase(),
-                trust: Some(0.75),
-                source_tokens: tokens,
-                tokens,
-                cut: false,
-            }
-        };
-        Ok(texts.iter().map(translate).collect())
-    }
-}
-
-/// A folder of a test, with a corpus and a place for the output.
-struct Case {
-    folder: PathBuf,
-    job: Job,
-    seen: Arc<Mutex<HashMap<String, usize>>>,
-}
-
-impl Case {
-    fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus").join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("in")).expect("a temporary folder");
-        let job = Job {
-            inputs: vec![folder.join("in")],
-            output: folder.join("out"),
-            column: "text".into(),
-            into: "capitals".into(),
-            trust: false,
-            format: None,
-            header: true,
-            rows: 3,
-            resume: false,
-            settings: [("--model".to_owned(), "capitals".to_owned())].into(),
-        };
-        Self { folder, job, seen: Arc::default() }
-    }
-
-    fn write(self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        fs::write(self.folder.join("in").join(name), content).expect("a file of the corpus");
-        self
-    }
-
-    fn run_with(&self, workers: usize, fails_at: usize) -> Result<Summary, CorpusError> {
-        let calls = Arc::new(AtomicUsize::new(0));
-        let worker = |_| {
-            let (seen, calls) = (Arc::clone(&self.seen), Arc::clone(&calls));
-            Box::new(Capitals { seen, calls, fails_at }) as Box<dyn Translate>
-        };
-        run(&self.job, (0..workers).map(worker).collect(), &|_| {})
-    }
-
-    fn run(&self) -> Summary {
-        self.run_with(1, usize::MAX).expect("a run")
-    }
-
-    /// The content of a part.
-    fn part(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join("out").join(name)).expect("a part")
-    }
-
-    /// Names of the parts.
-    fn parts(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.join("out")).expect("the output");
-        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-        let mut parts: Vec<String> = names.filter(|name| name.starts_with("part-")).collect();
-        parts.sort();
-        parts
-    }
-
-    fn all(&self) -> String {
-        self.parts().iter().map(|part| self.part(part)).collect()
-    }
-
-    fn bad(&self) -> Vec<serde_json::Value> {
-        let records = fs::read_dir(self.folder.join("out/_corpus")).expect("the records");
-        let mut files: Vec<PathBuf> = records.map(|entry| entry.expect("an entry").path()).collect();
-        files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-        files.sort();
-        let content: String = files.iter().map(|path| fs::read_to_string(path).expect("bad rows")).collect();
-        content.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-    }
-}
+use common::{Case, read, write_parquet};
 
 #[test]
 fn a_table_keeps_its_columns_and_its_order() {
@@ -236,15 +132,6 @@ fn parquet_file(path: &Path) {
     writer.close().expect("a footer");
 }
 
-fn read(path: &Path) -> RecordBatch {
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(File::open(path).expect("a part")).expect("Parquet");
-    let batches: Vec<RecordBatch> =
-        builder.build().expect("a reader").map(|batch| batch.expect("rows")).collect();
-    assert_eq!(batches.len(), 1);
-    batches.into_iter().next().expect("one batch")
-}
-
 #[test]
 fn parquet_in_every_layout_of_text() {
     for column in ["text", "large", "view", "dictionary"] {
@@ -298,12 +185,6 @@ fn tables_change_their_format_where_nothing_is_lost() {
     let mut case = Case::new("jsonl-to-csv").write("a.jsonl", "{\"text\":\"a\"}\n");
     case.job.format = Some(Format::Csv);
     assert!(matches!(case.run_with(1, usize::MAX), Err(CorpusError::Convert { .. })));
-
-    let mut case = Case::new("break-to-tsv").write("a.csv", "text\n\"a\nb\"\n");
-    case.job.format = Some(Format::Tsv);
-    assert!(
-        case.run_with(1, usize::MAX).expect_err("TSV has no line breaks").to_string().contains("line break")
-    );
 }
 
 fn corpus(rows: usize) -> String {
@@ -382,6 +263,13 @@ fn what_cannot_be_done_is_said_before_anything_is_written() {
     assert!(refused(&case).contains("no readable Parquet"));
     let case = Case::new("nothing").write("a.docx", "x");
     assert!(refused(&case).contains("no file of a known format; known are parquet, jsonl"));
+    fs::create_dir_all(case.folder.join("in/lang=de")).expect("a subfolder");
+    assert!(
+        refused(&case).contains("its subfolders are not read, so name them as inputs of their own: lang=de")
+    );
+    let mut case = Case::new("no-name").write("a.csv", "text\nx\n");
+    case.job.into.clear();
+    assert!(refused(&case).contains("--into is empty"));
     let mut case = Case::new("missing");
     case.job.inputs = vec![case.folder.join("none.csv")];
     assert!(refused(&case).contains("cannot read"));
@@ -400,6 +288,8 @@ fn a_folder_is_never_mixed_up() {
     assert!(matches!(case.run_with(1, usize::MAX), Err(CorpusError::OtherFolder { .. })));
     fs::remove_file(case.folder.join("out/mine")).expect("a file");
     case.run();
+    let input = case.folder.join("in/a.jsonl");
+    let begun = fs::metadata(&input).and_then(|found| found.modified()).expect("a time");
     assert!(matches!(case.run_with(1, usize::MAX), Err(CorpusError::RunExists { .. })));
     case.job.resume = true;
     assert_eq!(case.run().run_rows, 0, "nothing is left to do");
@@ -413,9 +303,26 @@ fn a_folder_is_never_mixed_up() {
     case.job.settings.insert("--model".into(), "capitals".into());
     fs::write(case.folder.join("in/a.jsonl"), corpus(11)).expect("another corpus");
     assert!(matches!(case.run_with(1, usize::MAX), Err(CorpusError::Setting { .. })));
-    fs::write(case.folder.join("in/a.jsonl"), corpus(10)).expect("the corpus");
+    fs::write(&input, corpus(10)).expect("the corpus");
+    let stamp = |time| File::options().write(true).open(&input).and_then(|file| file.set_modified(time));
+    stamp(begun + Duration::from_nanos(100)).expect("another time");
+    let error = case.run_with(1, usize::MAX).expect_err("another time");
+    assert!(matches!(error, CorpusError::Changed { .. }), "{error}");
+    assert!(error.to_string().starts_with("file 1, a.jsonl has changed since"), "{error}");
+    stamp(begun).expect("the time");
+    // another way to write the same file
+    case.job.inputs = vec![case.folder.join("out/../in/./a.jsonl")];
+    assert_eq!(case.run().run_rows, 0, "nothing is left to do");
     fs::write(case.folder.join("out/_corpus/part-00001.json"), "{").expect("a damaged marker");
     assert!(matches!(case.run_with(1, usize::MAX), Err(CorpusError::Record { .. })));
+    let record = case.folder.join("out/_corpus/run.json");
+    let older = fs::read_to_string(&record).expect("a record").replace("\"format\":2", "\"format\":1");
+    fs::write(&record, older).expect("an older record");
+    let error = case.run_with(1, usize::MAX).expect_err("an older record").to_string();
+    assert!(
+        error.contains("records of format 1, but now it is 2; take the same, or another folder"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -427,13 +334,50 @@ fn empty_files_have_no_part_and_one_row_is_enough() {
 }
 
 #[test]
-fn a_quote_that_is_left_open_does_not_take_the_memory() {
-    let case = Case::new("quote");
-    let mut file = File::create(case.folder.join("in/a.csv")).expect("a file");
-    file.write_all(b"text\n\"open").expect("a header");
-    let block = vec![b'x'; 1 << 20];
-    (0..70).for_each(|_| file.write_all(&block).expect("a block"));
-    drop(file);
-    let error = case.run_with(1, usize::MAX).expect_err("no row").to_string();
-    assert!(error.contains("is a quote left open?"), "{error}");
+fn what_is_passed_over_is_said() {
+    let case = Case::new("passed").write("a.csv", "text\nx\n").write("_SUCCESS", "").write(".crc", "");
+    assert!(case.job.passed_over().expect("a folder").is_empty());
+    let case = case.write("b.docx", "x").write("c", "x").write("d.json", "x").write("e.parquet.gz", "x");
+    fs::create_dir_all(case.folder.join("in/lang=de")).expect("a subfolder");
+    let said = case.job.passed_over().expect("a folder");
+    let [files, folders] = &*said else { panic!("{said:?}") };
+    assert!(
+        files.ends_with(": passes over 4 files of no known format: b.docx, c, d.json and 1 more"),
+        "{files}"
+    );
+    assert!(
+        folders.ends_with(": subfolders are not read, here 1: lang=de; name them as inputs of their own"),
+        "{folders}"
+    );
+    assert_eq!(case.run().report.rows, 1);
+}
+
+#[test]
+fn long_rows_make_small_parts_and_a_resumed_run_cuts_alike() {
+    let long = "x".repeat(1 << 20);
+    let line = |row: usize| format!("{{\"id\":{row},\"text\":\"t{row}\",\"long\":\"{long}\"}}\n");
+    let bad = format!("{long}\n");
+    let file: String = (0..80).map(|row| if row % 2 == 0 { line(row) } else { bad.clone() }).collect();
+    let mut case = Case::new("long").write("a.jsonl", file);
+    case.job.rows = 1000;
+    assert_eq!(case.run().parts, 2, "64 MB and the rest; bad rows count as well");
+    let texts: Vec<String> = (0..80).map(|row| format!("t{row}")).collect();
+    let columns = || -> [(&str, ArrayRef); 2] {
+        [
+            ("text", Arc::new(StringArray::from_iter_values(&texts))),
+            ("long", Arc::new(StringViewArray::from_iter_values((0..80).map(|row| format!("{row}{long}"))))),
+        ]
+    };
+    let mut case = Case::new("long-parquet");
+    write_parquet(&case.folder.join("in/a.parquet"), columns());
+    case.job.rows = 1000;
+    assert_eq!(case.run().parts, 2);
+    let rows = |part| read(&case.folder.join(format!("out/part-0000{part}.parquet"))).num_rows();
+    let before = (rows(0), rows(1));
+    assert!((64..=72).contains(&before.0), "{before:?}");
+    let out = case.folder.join("out");
+    fs::remove_file(out.join("_corpus/part-00001.json")).expect("a marker");
+    case.job.resume = true;
+    assert_eq!(case.run().run_rows, before.1 as u64);
+    assert_eq!((rows(0), rows(1)), before);
 }

@@ -18,7 +18,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::resume::Settings;
 use super::setup::{ModelArguments, SearchArguments, count, refused_option};
-use super::{CliError, interrupt};
+use super::{CliError, interrupt, notice};
 use workers::{Devices, Worker};
 
 #[derive(clap::Args)]
@@ -98,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (options, generation) = options(arguments, &chosen, chosen.options(&arguments.search, cancel))?;
     job.settings = settings(arguments, &chosen)?;
     job.check()?;
+    job.passed_over()?.iter().for_each(|what| notice(what));
     let workers = Worker::load_each(&arguments.devices, &chosen, arguments.weights, &options, &generation)?;
     let progress = Mutex::new(Progress::of_share("translating", "rows"));
     let summary = interrupt::working(|| {
@@ -164,6 +165,8 @@ impl From<CorpusError> for CliError {
             error @ (CorpusError::RunExists { .. }
             | CorpusError::OtherFolder { .. }
             | CorpusError::ColumnExists { .. }
+            | CorpusError::NoName
+            | CorpusError::Column { .. }
             | CorpusError::UnknownFormat { .. }) => Self::Usage(error.to_string()),
             error => Self::Input(error.to_string()),
         }
