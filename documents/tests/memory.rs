@@ -18,6 +18,15 @@ const UNITS: &str = r#"
     <tuv xml:lang="de-AT"><seg>Die Katze sitzt <hi>auf</hi> der Matte</seg></tuv></tu>
 <tu><tuv xml:lang="en"><seg>only English</seg></tuv></tu>"#;
 
+/// A line of text stays one line, however the file is written.
+#[test]
+fn a_line_break_is_a_space() {
+    let unit = "<tu><tuv xml:lang=\"en\"><seg>Click\n here</seg></tuv><tuv xml:lang=\"de\"><seg>\n  Hier\r\n  klicken\n</seg></tuv></tu>";
+    let memory = TranslationMemory::read("m.tmx", tmx(unit).into_bytes()).expect("sound");
+    let german = memory.pair(None, Some("de")).expect("its header says English");
+    assert_eq!(german.find("Click here", 1.0).expect("equal").target, "Hier klicken");
+}
+
 #[test]
 fn a_tmx_file_has_pairs_of_languages() {
     let memory = TranslationMemory::read("m.tmx", tmx(UNITS).into_bytes()).expect("sound");

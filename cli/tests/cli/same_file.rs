@@ -43,6 +43,21 @@ fn links_do_not_hide_that_a_file_is_read_and_written() {
     assert!(!new.exists());
 }
 
+/// Comparing an output with an input must not open a pipe: that waits for its other end.
+#[test]
+fn pipes_are_inputs_and_outputs() {
+    let folder = scratch("pipes");
+    let [input, pipe] = ["in.txt", "pipe"].map(|name| folder.join(name));
+    fs::write(&input, "[1, 2]\n").unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    run(&["tokenize", "--plain", "-i", text(&input), "-o", text(&pipe)], "").succeeds();
+    assert_eq!(reader.join().unwrap().lines().count(), 1);
+}
+
 /// Only a file that is not there is absent; a link without a target is an error.
 #[test]
 fn a_link_without_a_target_is_not_absent() {

@@ -203,6 +203,20 @@ fn documents_are_uploaded_and_fetched() {
     );
 }
 
+/// The language of such a text took a minute to detect, and the server answered nobody in the meantime.
+#[test]
+fn markup_is_read_in_time_by_its_length() {
+    let server = Server::start(&[]);
+    let text = "%d".repeat(200_000);
+    let asked = json!({"q": text, "source": "auto", "target": "de", "format": "html"});
+    let (status, _, value) = server.json("/translate", &asked);
+    assert_eq!((status, value["translatedText"].as_str()), (200, Some(&*text)));
+    let asked = json!({"q": ["<p>Where is the train station?</p>", "<br>"], "source": "auto", "target": "de", "format": "html"});
+    let (_, _, value) = server.json("/translate", &asked);
+    assert_eq!(value["translatedText"], json!(["<p>Wo ist der Bahnhof?</p>", "<br>"]));
+    assert_eq!(value["detectedLanguage"][0]["language"], "en");
+}
+
 #[test]
 fn wrong_requests_are_refused_with_a_reason() {
     let server = Server::start(&["--char-limit", "40", "--batch-limit", "2", "--body-limit", "2K"]);
@@ -339,8 +353,14 @@ fn keys_have_their_limits() {
         run(&all, "").succeeds().trim_end().to_owned()
     };
     run(&["serve", "keys", "--api-keys", text(&keys)], "").fails(1, &["there is no such file"]);
+    run(&["serve", "keys", "--api-keys", text(&keys), "add", "0"], "").fails(2, &["REQ_LIMIT"]);
     let key = keys_of(&["add", "2", "--char-limit", "30"]);
     assert_eq!(keys_of(&[]), format!("{key}\t2\t30"));
+    #[cfg(unix)]
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&keys.metadata().unwrap().permissions()) & 0o777,
+        0o600
+    );
 
     let arguments = ["--api-keys", text(&keys), "--suggestions", text(&suggestions), "--host", "0.0.0.0"];
     let server = Server::start(&arguments);
