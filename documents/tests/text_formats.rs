@@ -187,3 +187,84 @@ fn text_is_translated_by_line() {
     ));
     assert!(Format::of_name("A/Letter.DOCX") == Some(Format::Docx) && Format::of_name("x.pdf").is_none());
 }
+
+/// A document of one unit with this translation, whose links are word for word.
+fn with_translation(source: &str, format: Format, text: &str) -> String {
+    let document = Document::read(source.into(), format, &Options::default()).expect("a document");
+    assert_eq!(document.units().len(), 1, "{source}");
+    let links = (0..text.split_whitespace().count()).map(|word| (word, word)).collect();
+    let written = document.write(&[Translated { text: text.into(), links }]).expect("a document");
+    String::from_utf8(written).expect("UTF-8")
+}
+
+#[test]
+fn links_of_markdown_keep_their_labels() {
+    let definitions = "\n\n[house]: h\n[big house]: b\n[`code`]: c\n[1]: d\n";
+    for (source, want) in [
+        ("See the [house].", "Frr gur [ubhfr][house]."),
+        ("See the [House][].", "Frr gur [Ubhfr][House]."),
+        ("> See the [big\n> house] now", "> Frr gur [ovt ubhfr][big house] abj"),
+        ("See ![house] now", "Frr ![ubhfr][house] abj"),
+        ("See ![big house][] now", "Frr ![ovt ubhfr][big house] abj"),
+        ("# The *[house]*", "# Gur *[ubhfr][house]*"),
+        ("See [the house][house]", "Frr [gur ubhfr][house]"),
+        ("See [`code`] and [1] and [`code`][]", "Frr [`code`] naq [1] naq [`code`][]"),
+        ("[house]", "[ubhfr][house]"),
+        ("![1]", "![1]"),
+        ("A [house no link]", "N [ubhfr ab yvax]"),
+        ("A [link *with* a](u) b", "N [yvax *jvgu* n](u) o"),
+    ] {
+        let [source, want] = [source, want].map(|text| format!("{text}{definitions}"));
+        assert_eq!(turned(&source, Format::Markdown), want);
+    }
+}
+
+#[test]
+fn escapes_of_markdown_stay_as_they_are() {
+    for source in [
+        "\\*This is good\\* text.\n",
+        "\\# no heading\n",
+        "\\+ plus\n",
+        "\\- item\n",
+        "\\* item\n",
+        "1\\. item\n",
+        "> \\# no heading\n",
+        "\\# no heading\n=====\n",
+        "a  \n\\- item\n",
+        "- \\# no heading\n",
+        "| a | b |\n|---|---|\n| \\*x\\* | \\|y |\n",
+        "\\\\\\*x\\* y\n",
+        "[foo\\] bar](u)\n",
+        "[foo\\[ bar](u) and [more] text\n",
+        "![foo\\] bar](u)\n",
+        "# Heading # tail \\#\n",
+        "# Heading #\n",
+        "# C# # \\##\n",
+        "\\# ![house](a.png)\n",
+    ] {
+        is_kept(source, Format::Markdown);
+    }
+    let source = "\\*This is good\\* text.\n";
+    let want = "\\*Das ist gut\\* Text.\n";
+    assert_eq!(with_translation(source, Format::Markdown, "*Das ist gut* Text."), want);
+    assert_eq!(with_translation("> \\# x y\n", Format::Markdown, "* a b"), "> \\* a b\n");
+}
+
+#[test]
+fn front_matter_and_alerts_of_markdown_stay() {
+    let toml = "+++\ntitle = \"The house\"\n+++\n\nThe *house*.\n";
+    assert_eq!(turned(toml, Format::Markdown), toml.replace("The *house*", "Gur *ubhfr*"));
+    let alert =
+        "> [!NOTE]\n> This is a useful note.\n\n> [!warning]  \n> One.\n>\n> Two.\n\n> [!TIP]\nlazy\n";
+    let want = alert
+        .replace("This is a useful note", "Guvf vf n hfrshy abgr")
+        .replace("One", "Bar")
+        .replace("Two", "Gjb")
+        .replace("lazy", "ynml");
+    assert_eq!(turned(alert, Format::Markdown), want);
+    // rules are no front matter where they are not the first
+    for rule in ["---", "+++"] {
+        let source = format!("One.\n\n{rule}\n# Two\n\n{rule}\n");
+        assert_eq!(turned(&source, Format::Markdown), source.replace("One", "Bar").replace("Two", "Gjb"));
+    }
+}
