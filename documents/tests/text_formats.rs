@@ -268,3 +268,46 @@ fn front_matter_and_alerts_of_markdown_stay() {
         assert_eq!(turned(&source, Format::Markdown), source.replace("One", "Bar").replace("Two", "Gjb"));
     }
 }
+
+#[test]
+fn separators_of_tables_are_found_outside_of_quotes() {
+    for (table, want) in [
+        ("name, first\ttext\nHello, world\tThe house\n", "name, first\ttext\nUryyb, jbeyq\tGur ubhfr\n"),
+        ("a, b, c\td\nx, y\tz\n", "a, b, c\td\nk, l\tm\n"),
+        (
+            "\"name; of the thing; here\",text\nx,The house is red\n",
+            "\"name; of the thing; here\",text\nk,Gur ubhfr vf erq\n",
+        ),
+        ("\"a\tb\nc\td\",e\nx,\"y, z\"\n", "\"a\tb\nc\td\",e\nk,\"l, m\"\n"),
+        // quotes that are letters
+        ("5\" disk, \"x\"\ttext\none, two\tx\n", "5\" disk, \"x\"\ttext\nbar, gjb\tk\n"),
+        ("\"so\" it is, a\ttext\n\"one, two\tx\n", "\"so\" it is, a\ttext\n\"bar, gjb\tk\n"),
+        ("a;b,c;d\nx, y;z\n", "a;b,c;d\nk, l;m\n"),
+        ("a\nx\n", "a\nk\n"),
+    ] {
+        assert_eq!(turned(table, Format::Table), want);
+    }
+}
+
+#[test]
+fn excels_line_with_the_separator_stays() {
+    for separator in [';', '|', ',', '\t'] {
+        let table = format!("sep={separator}\r\na,b{separator}c\r\nx{separator}\"y, z\"\r\n");
+        let want = table.replace('x', "k").replace("y, z", "l, m");
+        assert_eq!(turned(&table, Format::Table), want);
+    }
+    let options = Options { columns: vec!["text".into()], ..Options::default() };
+    let document = Document::read("SEP=;\nid;text\na b;c d\n".into(), Format::Table, &options);
+    assert_eq!(document.expect("a table").units().len(), 1);
+    // a column's name, no separator
+    assert_eq!(turned("sep=no\nx\n", Format::Table), "sep=no\nk\n");
+}
+
+#[test]
+fn formulas_of_tables_stay() {
+    let kept = "a;b\n=SUM(A1);=A1+B1\n=-2*$A$1;=Total\n\"=\"\"x\"\"&B1\";='A b'!C2\n=1+2;=SUMME (A1)\n\"=HYPERLINK(\"\"http://x\"\";\"\"The house\"\")\";=ZÄHLENWENN(A:A)\n";
+    assert_eq!(turned(kept, Format::Table), kept);
+    let text = "a;b\n=> see below;= equals sign\n== Heading ==;a = b\n";
+    let want = "a;b\n=> frr orybj;= rdhnyf fvta\n== Urnqvat ==;n = o\n";
+    assert_eq!(turned(text, Format::Table), want);
+}
