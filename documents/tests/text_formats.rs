@@ -311,3 +311,24 @@ fn formulas_of_tables_stay() {
     let want = "a;b\n=> frr orybj;= rdhnyf fvta\n== Urnqvat ==;n = o\n";
     assert_eq!(turned(text, Format::Table), want);
 }
+
+#[test]
+fn cues_end_where_the_next_begins() {
+    let srt = "1\n00:00:01,000 --> 00:00:02,000\nThe cat.\n2\n00:00:03,000 --> 00:00:04,000\nThe dog.\n00:00:05,000 --> 00:00:06,000\n1984\n12\nA --> b\n\n4\n00:00:07,000 --> 00:00:08,000\n";
+    let want = srt.replace("The cat", "Gur png").replace("The dog", "Gur qbt").replace("A --> b", "N --> o");
+    // lines of a cue are of similar lengths
+    let want = want.replace("1984\n12\nN --> o", "1984\n12 N\n--> o");
+    assert_eq!(turned(srt, Format::Srt), want);
+    let vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\nThe cat.\n00:03.000 --> 00:04.000\nThe dog.\n";
+    let want = vtt.replace("The cat", "Gur png").replace("The dog", "Gur qbt");
+    assert_eq!(turned(vtt, Format::Vtt), want);
+}
+
+#[test]
+fn text_behind_a_blank_line_of_a_cue_is_translated() {
+    let srt = "1\r\n00:00:01,000 --> 00:00:02,000\r\n\r\nThe cat.\r\n\r\nThe dog.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n\r\nthird\r\n00:00:05,000 --> 00:00:06,000\r\nOne.\r\n";
+    let want = srt.replace("The cat", "Gur png").replace("The dog", "Gur qbt").replace("One", "Bar");
+    assert_eq!(turned(srt, Format::Srt), want);
+    let vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\n\nNOTE kept\n\nname\n00:03.000 --> 00:04.000\nThe dog.\n";
+    assert_eq!(turned(vtt, Format::Vtt), vtt.replace("The dog", "Gur qbt"));
+}
