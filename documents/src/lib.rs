@@ -13,6 +13,7 @@
 //! | `links` | links between words |
 //! | `translation` | the texts of units through one model or two |
 //! | `escape` | characters that a format writes in another way |
+//! | `unescape` | strings of programs without their backslashes |
 //! | `message` | strings of programs: tags, plurals |
 //! | `xml` | elements and text of XML, with their places |
 //! | `memory` | translations that people made: TMX files and tables |
@@ -33,6 +34,7 @@ mod placeholders;
 mod places;
 #[cfg(feature = "translation")]
 mod translation;
+mod unescape;
 mod unit;
 mod write;
 mod xml;
