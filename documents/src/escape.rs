@@ -15,11 +15,22 @@ pub enum Escape {
     Doubled,
     /// `\*`, in Markdown.
     Markdown {
-        /// Whether it is a cell of a table, which a `|` ends.
-        cell: bool,
-        /// Whether the text begins a block, which some characters would change.
-        block: bool,
+        block: Block,
+        /// Whether a link is in the text, or around it, which a bracket would end.
+        link: bool,
     },
+}
+
+/// What the text of a unit of Markdown is in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Block {
+    /// A paragraph or an item: some characters at its beginning would make it another block.
+    Text,
+    /// A heading behind a `#`, which a `#` ends.
+    Heading,
+    /// A cell of a table, which a `|` ends.
+    Cell,
+    Other,
 }
 
 impl Escape {
@@ -35,11 +46,12 @@ impl Escape {
             Self::Attribute(_) => *written += &html_escape::encode_double_quoted_attribute(part),
             Self::Backslash => backslash(part, written),
             Self::Doubled => *written += &part.replace('"', "\"\""),
-            Self::Markdown { cell, block } => {
-                if block && range.start == 0 {
+            Self::Markdown { block, link } => {
+                if block == Block::Text && range.start == 0 {
                     guard_start(part, written);
                 }
-                markdown(text, range, [cell, block], written);
+                let single = if link { single_brackets(text, range.clone()) } else { Vec::new() };
+                markdown(text, range, block, &single, written);
             }
         }
     }
@@ -75,15 +87,43 @@ fn guard_start(text: &str, written: &mut String) {
         // the backslash goes behind the number: `markdown` writes it
         return;
     }
-    let list = text.starts_with(['-', '+']) && followed(&text[1..]);
+    let list = text.starts_with(['-', '+', '*']) && followed(&text[1..]);
     if list || text.starts_with('>') || (heading.len() < text.len() && followed(heading)) {
         written.push('\\');
     }
 }
 
-fn markdown(text: &str, range: std::ops::Range<usize>, [cell, block]: [bool; 2], written: &mut String) {
+/// The places of brackets in a part of a text that have no other one there, in order. They would end a link, or begin another.
+fn single_brackets(text: &str, range: std::ops::Range<usize>) -> Vec<usize> {
+    let (mut open, mut single) = (Vec::new(), Vec::new());
+    for (index, bracket) in text[range.clone()].match_indices(['[', ']']) {
+        let at = range.start + index;
+        if bracket == "[" {
+            open.push(at);
+        } else if ends_label(&text[at + 1..]) || open.pop().is_none() {
+            single.push(at);
+        }
+    }
+    single.extend(open);
+    single.sort_unstable();
+    single
+}
+
+/// Whether a bracket before this text would end the text of a link, or the label of a definition.
+fn ends_label(rest: &str) -> bool {
+    rest.starts_with(['(', '[', ':'])
+}
+
+/// * `brackets`: places of brackets that need a backslash, in order
+fn markdown(
+    text: &str,
+    range: std::ops::Range<usize>,
+    block: Block,
+    brackets: &[usize],
+    written: &mut String,
+) {
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number = (block && number.len() < text.len()).then_some(text.len() - number.len());
+    let number = (block == Block::Text && number.len() < text.len()).then_some(text.len() - number.len());
     for (index, character) in text[range.clone()].char_indices() {
         let at = range.start + index;
         let rest = &text[at + character.len_utf8()..];
@@ -95,11 +135,13 @@ fn markdown(text: &str, range: std::ops::Range<usize>, [cell, block]: [bool; 2],
             '\\' => after.is_none_or(|c| c.is_ascii_punctuation()),
             '*' => !(is_space(before) && is_space(after)),
             '_' => !(is_space(before) && is_space(after) || is_letter(before) && is_letter(after)),
-            ']' => rest.starts_with(['(', '[', ':']),
+            ']' if ends_label(rest) => true,
+            '[' | ']' => brackets.binary_search(&at).is_ok(),
+            '#' => block == Block::Heading && is_space(before) && rest.trim_start_matches('#').is_empty(),
             '<' => after.is_some_and(|c| c.is_ascii_alphabetic() || "/!?".contains(c)),
             '&' => after.is_some_and(|c| c.is_ascii_alphabetic() || c == '#') && rest.contains(';'),
             '~' => after == Some('~') || before == Some('~'),
-            '|' => cell,
+            '|' => block == Block::Cell,
             '.' | ')' => number == Some(at) && is_space(after),
             _ => false,
         };
@@ -112,11 +154,11 @@ fn markdown(text: &str, range: std::ops::Range<usize>, [cell, block]: [bool; 2],
 
 #[cfg(test)]
 mod tests {
-    use super::Escape;
+    use super::{Block, Escape};
 
     #[test]
     fn markdown_is_escaped_where_it_would_be_markup() {
-        let escape = Escape::Markdown { cell: false, block: true };
+        let escape = Escape::Markdown { block: Block::Text, link: false };
         for (text, want) in [
             ("2 * 3 is snake_case", "2 * 3 is snake_case"),
             ("*bold*", "\\*bold\\*"),
@@ -124,12 +166,17 @@ mod tests {
             ("#tag", "#tag"),
             ("1986. A year", "1986\\. A year"),
             ("- no list", "\\- no list"),
+            ("* no list", "\\* no list"),
             ("a <b> & c", "a \\<b> & c"),
             ("AT&T; [x](y)", "AT\\&T; [x\\](y)"),
             ("C:\\dir", "C:\\dir"),
         ] {
             assert_eq!(escape.encode(text), want);
         }
-        assert_eq!(Escape::Markdown { cell: true, block: false }.encode("- a|b"), "- a\\|b");
+        assert_eq!(Escape::Markdown { block: Block::Cell, link: false }.encode("- a|b"), "- a\\|b");
+        let heading = Escape::Markdown { block: Block::Heading, link: false };
+        assert_eq!(heading.encode("# C# and ##"), "# C# and \\##");
+        let link = Escape::Markdown { block: Block::Other, link: true };
+        assert_eq!(link.encode("[a] b] [c [d](e)"), "[a] b\\] \\[c \\[d\\](e)");
     }
 }

@@ -13,6 +13,7 @@
 //! | `links` | links between words |
 //! | `translation` | the texts of units through one model or two |
 //! | `escape` | characters that a format writes in another way |
+//! | `unescape` | strings of programs without their backslashes |
 //! | `message` | strings of programs: tags, plurals |
 //! | `xml` | elements and text of XML, with their places |
 //! | `memory` | translations that people made: TMX files and tables |
@@ -34,6 +35,7 @@ mod places;
 mod tags;
 #[cfg(feature = "translation")]
 mod translation;
+mod unescape;
 mod unit;
 mod write;
 mod xml;

@@ -187,3 +187,148 @@ fn text_is_translated_by_line() {
     ));
     assert!(Format::of_name("A/Letter.DOCX") == Some(Format::Docx) && Format::of_name("x.pdf").is_none());
 }
+
+/// A document of one unit with this translation, whose links are word for word.
+fn with_translation(source: &str, format: Format, text: &str) -> String {
+    let document = Document::read(source.into(), format, &Options::default()).expect("a document");
+    assert_eq!(document.units().len(), 1, "{source}");
+    let links = (0..text.split_whitespace().count()).map(|word| (word, word)).collect();
+    let written = document.write(&[Translated { text: text.into(), links }]).expect("a document");
+    String::from_utf8(written).expect("UTF-8")
+}
+
+#[test]
+fn links_of_markdown_keep_their_labels() {
+    let definitions = "\n\n[house]: h\n[big house]: b\n[`code`]: c\n[1]: d\n";
+    for (source, want) in [
+        ("See the [house].", "Frr gur [ubhfr][house]."),
+        ("See the [House][].", "Frr gur [Ubhfr][House]."),
+        ("> See the [big\n> house] now", "> Frr gur [ovt ubhfr][big house] abj"),
+        ("See ![house] now", "Frr ![ubhfr][house] abj"),
+        ("See ![big house][] now", "Frr ![ovt ubhfr][big house] abj"),
+        ("# The *[house]*", "# Gur *[ubhfr][house]*"),
+        ("See [the house][house]", "Frr [gur ubhfr][house]"),
+        ("See [`code`] and [1] and [`code`][]", "Frr [`code`] naq [1] naq [`code`][]"),
+        ("[house]", "[ubhfr][house]"),
+        ("![1]", "![1]"),
+        ("A [house no link]", "N [ubhfr ab yvax]"),
+        ("A [link *with* a](u) b", "N [yvax *jvgu* n](u) o"),
+    ] {
+        let [source, want] = [source, want].map(|text| format!("{text}{definitions}"));
+        assert_eq!(turned(&source, Format::Markdown), want);
+    }
+}
+
+#[test]
+fn escapes_of_markdown_stay_as_they_are() {
+    for source in [
+        "\\*This is good\\* text.\n",
+        "\\# no heading\n",
+        "\\+ plus\n",
+        "\\- item\n",
+        "\\* item\n",
+        "1\\. item\n",
+        "> \\# no heading\n",
+        "\\# no heading\n=====\n",
+        "a  \n\\- item\n",
+        "- \\# no heading\n",
+        "| a | b |\n|---|---|\n| \\*x\\* | \\|y |\n",
+        "\\\\\\*x\\* y\n",
+        "[foo\\] bar](u)\n",
+        "[foo\\[ bar](u) and [more] text\n",
+        "![foo\\] bar](u)\n",
+        "# Heading # tail \\#\n",
+        "# Heading #\n",
+        "# C# # \\##\n",
+        "\\# ![house](a.png)\n",
+    ] {
+        is_kept(source, Format::Markdown);
+    }
+    let source = "\\*This is good\\* text.\n";
+    let want = "\\*Das ist gut\\* Text.\n";
+    assert_eq!(with_translation(source, Format::Markdown, "*Das ist gut* Text."), want);
+    assert_eq!(with_translation("> \\# x y\n", Format::Markdown, "* a b"), "> \\* a b\n");
+}
+
+#[test]
+fn front_matter_and_alerts_of_markdown_stay() {
+    let toml = "+++\ntitle = \"The house\"\n+++\n\nThe *house*.\n";
+    assert_eq!(turned(toml, Format::Markdown), toml.replace("The *house*", "Gur *ubhfr*"));
+    let alert =
+        "> [!NOTE]\n> This is a useful note.\n\n> [!warning]  \n> One.\n>\n> Two.\n\n> [!TIP]\nlazy\n";
+    let want = alert
+        .replace("This is a useful note", "Guvf vf n hfrshy abgr")
+        .replace("One", "Bar")
+        .replace("Two", "Gjb")
+        .replace("lazy", "ynml");
+    assert_eq!(turned(alert, Format::Markdown), want);
+    // rules are no front matter where they are not the first
+    for rule in ["---", "+++"] {
+        let source = format!("One.\n\n{rule}\n# Two\n\n{rule}\n");
+        assert_eq!(turned(&source, Format::Markdown), source.replace("One", "Bar").replace("Two", "Gjb"));
+    }
+}
+
+#[test]
+fn separators_of_tables_are_found_outside_of_quotes() {
+    for (table, want) in [
+        ("name, first\ttext\nHello, world\tThe house\n", "name, first\ttext\nUryyb, jbeyq\tGur ubhfr\n"),
+        ("a, b, c\td\nx, y\tz\n", "a, b, c\td\nk, l\tm\n"),
+        (
+            "\"name; of the thing; here\",text\nx,The house is red\n",
+            "\"name; of the thing; here\",text\nk,Gur ubhfr vf erq\n",
+        ),
+        ("\"a\tb\nc\td\",e\nx,\"y, z\"\n", "\"a\tb\nc\td\",e\nk,\"l, m\"\n"),
+        // quotes that are letters
+        ("5\" disk, \"x\"\ttext\none, two\tx\n", "5\" disk, \"x\"\ttext\nbar, gjb\tk\n"),
+        ("\"so\" it is, a\ttext\n\"one, two\tx\n", "\"so\" it is, a\ttext\n\"bar, gjb\tk\n"),
+        ("a;b,c;d\nx, y;z\n", "a;b,c;d\nk, l;m\n"),
+        ("a\nx\n", "a\nk\n"),
+    ] {
+        assert_eq!(turned(table, Format::Table), want);
+    }
+}
+
+#[test]
+fn excels_line_with_the_separator_stays() {
+    for separator in [';', '|', ',', '\t'] {
+        let table = format!("sep={separator}\r\na,b{separator}c\r\nx{separator}\"y, z\"\r\n");
+        let want = table.replace('x', "k").replace("y, z", "l, m");
+        assert_eq!(turned(&table, Format::Table), want);
+    }
+    let options = Options { columns: vec!["text".into()], ..Options::default() };
+    let document = Document::read("SEP=;\nid;text\na b;c d\n".into(), Format::Table, &options);
+    assert_eq!(document.expect("a table").units().len(), 1);
+    // a column's name, no separator
+    assert_eq!(turned("sep=no\nx\n", Format::Table), "sep=no\nk\n");
+}
+
+#[test]
+fn formulas_of_tables_stay() {
+    let kept = "a;b\n=SUM(A1);=A1+B1\n=-2*$A$1;=Total\n\"=\"\"x\"\"&B1\";='A b'!C2\n=1+2;=SUMME (A1)\n\"=HYPERLINK(\"\"http://x\"\";\"\"The house\"\")\";=ZÄHLENWENN(A:A)\n";
+    assert_eq!(turned(kept, Format::Table), kept);
+    let text = "a;b\n=> see below;= equals sign\n== Heading ==;a = b\n";
+    let want = "a;b\n=> frr orybj;= rdhnyf fvta\n== Urnqvat ==;n = o\n";
+    assert_eq!(turned(text, Format::Table), want);
+}
+
+#[test]
+fn cues_end_where_the_next_begins() {
+    let srt = "1\n00:00:01,000 --> 00:00:02,000\nThe cat.\n2\n00:00:03,000 --> 00:00:04,000\nThe dog.\n00:00:05,000 --> 00:00:06,000\n1984\n12\nA --> b\n\n4\n00:00:07,000 --> 00:00:08,000\n";
+    let want = srt.replace("The cat", "Gur png").replace("The dog", "Gur qbt").replace("A --> b", "N --> o");
+    // lines of a cue are of similar lengths
+    let want = want.replace("1984\n12\nN --> o", "1984\n12 N\n--> o");
+    assert_eq!(turned(srt, Format::Srt), want);
+    let vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\nThe cat.\n00:03.000 --> 00:04.000\nThe dog.\n";
+    let want = vtt.replace("The cat", "Gur png").replace("The dog", "Gur qbt");
+    assert_eq!(turned(vtt, Format::Vtt), want);
+}
+
+#[test]
+fn text_behind_a_blank_line_of_a_cue_is_translated() {
+    let srt = "1\r\n00:00:01,000 --> 00:00:02,000\r\n\r\nThe cat.\r\n\r\nThe dog.\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n\r\nthird\r\n00:00:05,000 --> 00:00:06,000\r\nOne.\r\n";
+    let want = srt.replace("The cat", "Gur png").replace("The dog", "Gur qbt").replace("One", "Bar");
+    assert_eq!(turned(srt, Format::Srt), want);
+    let vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\n\nNOTE kept\n\nname\n00:03.000 --> 00:04.000\nThe dog.\n";
+    assert_eq!(turned(vtt, Format::Vtt), vtt.replace("The dog", "Gur qbt"));
+}

@@ -3,15 +3,19 @@
 use serde::de::IgnoredAny;
 
 use super::super::error::DocumentError;
-use super::super::escape::Escape;
 use super::super::message;
-use super::super::unit::{Markup, Units, append, push};
+use super::super::unescape::{Dialect, unescape};
+use super::super::unit::{Markup, Units, append, copied, push};
 
 /// Cuts a file.
 ///
 /// * `arb`: whether keys with an `@` describe others
 pub fn read(json: &str, arb: bool, units: &mut Units) -> Result<Markup, DocumentError> {
     let format = if arb { "ARB" } else { "JSON" };
+    // an empty file of any format is one
+    if json.trim().is_empty() {
+        return Ok(copied(json));
+    }
     // below, only strings are looked for: the rest is known to be right
     serde_json::from_str::<IgnoredAny>(json)
         .map_err(|error| DocumentError::invalid(format, error.to_string()))?;
@@ -46,11 +50,8 @@ pub fn read(json: &str, arb: bool, units: &mut Units) -> Result<Markup, Document
                 } else if !describes_next && described.is_none() {
                     push(&mut parts, &json[done..=start]);
                     let raw = &json[start + 1..end - 1];
-                    let text: String = serde_json::from_str(&json[start..end])
-                        .map_err(|error| DocumentError::invalid(format, error.to_string()))?;
-                    message::read(raw, &text, Escape::Backslash, units)
-                        .into_iter()
-                        .for_each(|part| append(&mut parts, part));
+                    let message = message::with_quotes(unescape(raw, Dialect::Json));
+                    message::read(raw, message, units).into_iter().for_each(|part| append(&mut parts, part));
                     done = end - 1;
                 }
             }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
-use super::super::escape::Escape;
-use super::super::inline::{Inline, Style, text_unit, unit};
+use super::super::escape::{Block, Escape};
+use super::super::inline::{Inline, Style, has_words, text_unit, unit};
 use super::super::message;
 use super::super::unit::{Markup, Units, append, copied, push};
 
@@ -18,16 +18,18 @@ pub fn read(markdown: &str, units: &mut Units) -> Markup {
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+        | Options::ENABLE_GFM;
+    let (front, markdown) = markdown.split_at(front_matter(markdown));
     let events: Vec<Spanned<'_>> = Parser::new_ext(markdown, options).into_offset_iter().collect();
     let mut reader = Reader {
         markdown,
         units,
-        parts: Markup::new(),
+        parts: copied(front),
         done: 0,
         run: Vec::new(),
         span: 0..0,
         block: Block::Other,
+        labels: Vec::new(),
     };
     let mut index = 0;
     while index < events.len() {
@@ -38,12 +40,17 @@ pub fn read(markdown: &str, units: &mut Units) -> Markup {
     reader.parts
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Block {
-    /// A paragraph or an item: some characters at its beginning would make it another block.
-    Text,
-    Cell,
-    Other,
+/// The length of the front matter. The parser takes rules with text between for front matter, too, so that it reads only the first.
+fn front_matter(markdown: &str) -> usize {
+    if !markdown.starts_with("---") && !markdown.starts_with("+++") {
+        return 0;
+    }
+    let options =
+        Options::ENABLE_YAML_STYLE_METADATA_BLOCKS | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
+    match Parser::new_ext(markdown, options).into_offset_iter().next() {
+        Some((Event::Start(Tag::MetadataBlock(_)), range)) if range.start == 0 => range.end,
+        _ => 0,
+    }
 }
 
 struct Reader<'a, 'u> {
@@ -56,6 +63,8 @@ struct Reader<'a, 'u> {
     /// Place of the run.
     span: Range<usize>,
     block: Block,
+    /// For each open link, the label that its end names, if its own text does now.
+    labels: Vec<Option<String>>,
 }
 
 impl Reader<'_, '_> {
@@ -64,7 +73,7 @@ impl Reader<'_, '_> {
         let (event, range) = &events[index];
         let raw = &self.markdown[range.clone()];
         match event {
-            Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::MetadataBlock(_)) => {
+            Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => {
                 self.flush();
                 return end(events, index) + 1;
             }
@@ -73,9 +82,9 @@ impl Reader<'_, '_> {
                     return next;
                 }
             }
-            Event::Start(Tag::Image { .. }) => {
+            Event::Start(tag @ Tag::Image { .. }) => {
                 let close = end(events, index);
-                let markup = self.image(&events[index..=close]);
+                let markup = self.image(&events[index..=close], label(tag));
                 self.push(range, Inline::Alone(markup));
                 return close + 1;
             }
@@ -86,12 +95,13 @@ impl Reader<'_, '_> {
             Event::Start(tag) => {
                 self.flush();
                 self.block = match tag {
-                    Tag::Paragraph | Tag::Item => Block::Text,
+                    Tag::Heading { .. } if raw.starts_with('#') => Block::Heading,
+                    Tag::Paragraph | Tag::Item | Tag::Heading { .. } => Block::Text,
                     Tag::TableCell => Block::Cell,
                     _ => Block::Other,
                 };
             }
-            Event::Text(text) => self.push(range, Inline::text(raw, text.to_string())),
+            Event::Text(text) => self.text(range, text),
             Event::SoftBreak => self.push(range, Inline::text(raw, " ")),
             Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {
                 self.push(range, Inline::Kept { raw: copied(raw), is_word: true });
@@ -120,15 +130,29 @@ impl Reader<'_, '_> {
         self.run.push(token);
     }
 
+    /// Adds text. The parser leaves out a backslash before it, which belongs to it.
+    fn text(&mut self, range: &Range<usize>, text: &str) {
+        let from = if self.run.is_empty() { self.done } else { self.span.end };
+        let before = &self.markdown[from.min(range.start)..range.start];
+        let start = range.start - (before.len() - before.trim_end_matches('\\').len());
+        self.push(&(start..range.end), Inline::text(&self.markdown[start..range.end], text));
+    }
+
     /// The start of an inline element; the next index if it was read as a whole.
     fn open(&mut self, events: &[Spanned<'_>], index: usize, tag: &Tag<'_>) -> Option<usize> {
         let range = &events[index].1;
         let raw = &self.markdown[range.clone()];
         let close = end(events, index);
         let is_address = matches!(tag, Tag::Link { link_type: LinkType::Autolink | LinkType::Email, .. });
-        if is_address || close == index + 1 {
-            self.push(range, Inline::Kept { raw: copied(raw), is_word: is_address });
+        let label = label(tag);
+        // code or a number that is its own label
+        let is_name = label.is_some() && !events[index..close].iter().any(|(event, _)| has_text(event));
+        if is_address || is_name || close == index + 1 {
+            self.push(range, Inline::Kept { raw: copied(raw), is_word: is_address || is_name });
             return Some(close + 1);
+        }
+        if matches!(tag, Tag::Link { .. }) {
+            self.labels.push(label);
         }
         let (name, length) = match tag {
             Tag::Emphasis => ("Emphasis", 1),
@@ -155,14 +179,18 @@ impl Reader<'_, '_> {
             _ => range.end - events[index - 1].1.end.clamp(range.start + 1, range.end),
         };
         let closing = range.end - length..range.end;
-        self.push(
-            &closing,
-            Inline::Close { raw: copied(&self.markdown[closing.clone()]), name: name.to_owned() },
-        );
+        let raw = match name {
+            "Link" => self.labels.pop().flatten().map(|label| format!("][{label}]")),
+            _ => None,
+        };
+        let raw = raw.unwrap_or_else(|| self.markdown[closing.clone()].to_owned());
+        self.push(&closing, Inline::Close { raw: copied(raw), name: name.to_owned() });
     }
 
     /// An image, whose description is a unit.
-    fn image(&mut self, events: &[Spanned<'_>]) -> Markup {
+    ///
+    /// * `label`: what its end names, if its description does now
+    fn image(&mut self, events: &[Spanned<'_>], label: Option<String>) -> Markup {
         let range = &events[0].1;
         let inside = &events[1..events.len() - 1];
         let texts: Option<Vec<&str>> = inside
@@ -178,12 +206,17 @@ impl Reader<'_, '_> {
         };
         let place = range.start + 2..last.1.end;
         let mut markup = copied(&self.markdown[range.start..place.start]);
-        let style = Style::collapsing(Escape::Markdown { cell: self.block == Block::Cell, block: false });
+        let block = if self.block == Block::Cell { Block::Cell } else { Block::Other };
+        let style = Style::collapsing(Escape::Markdown { block, link: true });
         debug_assert!(first.1.start >= place.start);
+        let before = self.units.0.len();
         text_unit(&self.markdown[place.clone()], &texts.concat(), style, self.units)
             .into_iter()
             .for_each(|part| append(&mut markup, part));
-        push(&mut markup, &self.markdown[place.end..range.end]);
+        match label.filter(|_| self.units.0.len() > before) {
+            Some(label) => push(&mut markup, &format!("][{label}]")),
+            None => push(&mut markup, &self.markdown[place.end..range.end]),
+        }
         markup
     }
 
@@ -194,7 +227,8 @@ impl Reader<'_, '_> {
         }
         let before = self.units.0.len();
         let run = std::mem::take(&mut self.run);
-        let escape = Escape::Markdown { cell: self.block == Block::Cell, block: self.block == Block::Text };
+        let link = run.iter().any(|token| matches!(token, Inline::Open { name, .. } if name == "Link"));
+        let escape = Escape::Markdown { block: self.block, link };
         let parts = unit(run, Style::collapsing(escape), self.units);
         // without a text nothing changes, not even a backslash
         if self.units.0.len() > before
@@ -210,6 +244,18 @@ impl Reader<'_, '_> {
 /// The name of an inline element whose end this is.
 fn name(tag: &str) -> Option<&'static str> {
     ["Emphasis", "Strong", "Strikethrough", "Link"].into_iter().find(|name| *name == tag)
+}
+
+/// The label of a link or an image whose own text is its label: `[house]` and `[house][]`.
+fn label(tag: &Tag<'_>) -> Option<String> {
+    let (Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) = tag else { return None };
+    // a label may be in two lines
+    let label = || id.split_whitespace().collect::<Vec<_>>().join(" ");
+    matches!(link_type, LinkType::Shortcut | LinkType::Collapsed).then(label)
+}
+
+fn has_text(event: &Event<'_>) -> bool {
+    matches!(event, Event::Text(text) if has_words(text))
 }
 
 /// The index of the end of the element that starts at `index`.

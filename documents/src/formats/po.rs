@@ -4,10 +4,9 @@
 use std::ops::Range;
 
 use super::super::error::DocumentError;
-use super::super::escape::Escape;
 use super::super::message;
+use super::super::unescape::{Dialect, unescape};
 use super::super::unit::{Markup, Units, append, push};
-use super::strings::decoded;
 
 /// A keyword with its strings.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +34,7 @@ pub fn read(po: &str, units: &mut Units) -> Result<Markup, DocumentError> {
                     continue;
                 }
                 push(&mut parts, &po[done..=field.strings.start]);
-                message::read(raw, &decoded(raw), Escape::Backslash, units)
+                message::read(raw, unescape(raw, Dialect::Po), units)
                     .into_iter()
                     .for_each(|part| append(&mut parts, part));
                 done = field.strings.end - 1;

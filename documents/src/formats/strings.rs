@@ -1,8 +1,8 @@
 //! Apple's strings: `"key" = "value";` with comments.
 
 use super::super::error::DocumentError;
-use super::super::escape::Escape;
 use super::super::message;
+use super::super::unescape::{Dialect, unescape};
 use super::super::unit::{Markup, Units, append, push};
 
 /// Cuts a file.
@@ -31,7 +31,7 @@ pub fn read(text: &str, units: &mut Units) -> Result<Markup, DocumentError> {
                 if is_value {
                     let raw = &rest[1..end - 1];
                     push(&mut parts, &text[done..=start]);
-                    message::read(raw, &decoded(raw), Escape::Backslash, units)
+                    message::read(raw, unescape(raw, Dialect::Apple), units)
                         .into_iter()
                         .for_each(|part| append(&mut parts, part));
                     done = at - 1;
@@ -52,34 +52,4 @@ fn end_of_string(text: &str) -> Option<usize> {
         escaped = byte == b'\\' && !escaped;
         ends.then_some(index + 1)
     })
-}
-
-/// A string without its backslashes: `\n`, `\"`, and `\U00e9`.
-pub fn decoded(raw: &str) -> String {
-    let mut text = String::with_capacity(raw.len());
-    let mut rest = raw.chars();
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            text.push(character);
-            continue;
-        }
-        match rest.next() {
-            Some('n') => text.push('\n'),
-            Some('r') => text.push('\r'),
-            Some('t') => text.push('\t'),
-            Some('U' | 'u') => {
-                let digits: String = rest.clone().take(4).collect();
-                match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
-                    Some(letter) if digits.len() == 4 => {
-                        text.push(letter);
-                        rest.nth(3);
-                    }
-                    _ => text += "\\U",
-                }
-            }
-            Some(other) => text.push(other),
-            None => text.push('\\'),
-        }
-    }
-    text
 }

@@ -10,34 +10,54 @@ use super::super::unit::{Finish, Markup, Units, append, copied, push};
 /// * `vtt`: whether `&lt;` and the like are characters
 pub fn read(text: &str, vtt: bool, units: &mut Units) -> Markup {
     let mut parts = Markup::new();
-    let mut lines = text.split_inclusive('\n').peekable();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let escape = if vtt { Escape::Markup } else { Escape::None };
-    while let Some(line) = lines.next() {
-        push(&mut parts, line);
-        if !line.contains("-->") {
+    let (mut at, mut in_cue) = (0, false);
+    while let Some(line) = lines.get(at) {
+        let is_blank = line.trim().is_empty();
+        if in_cue && !is_blank && !starts_cue(&lines, at) {
+            let next = |&end: &usize| lines[end].trim().is_empty() || starts_cue(&lines, end);
+            let end = (at..lines.len()).find(next).unwrap_or(lines.len());
+            cue(&lines[at..end], escape, units, &mut parts);
+            at = end;
             continue;
         }
-        let mut cue: Vec<&str> = Vec::new();
-        while let Some(line) = lines.next_if(|line| !line.trim().is_empty()) {
-            cue.push(line);
-        }
-        for speech in speeches(&cue) {
-            let end_at = speech.last().map_or(0, |last| last.trim_end_matches(['\r', '\n']).len());
-            let end = speech.last().map_or("", |last| &last[end_at..]);
-            let mut inline = Vec::new();
-            for (index, line) in speech.iter().enumerate() {
-                if index > 0 {
-                    inline.push(Inline::text("\n", " "));
-                }
-                inline.extend(line_tokens(line.trim_end_matches(['\r', '\n']), escape));
-            }
-            let line_end = if speech[0].ends_with("\r\n") { "\r\n" } else { "\n" };
-            let style = Style { finish: Finish::Lines(speech.len(), line_end), ..Style::new(escape) };
-            unit(inline, style, units).into_iter().for_each(|part| append(&mut parts, part));
-            push(&mut parts, end);
-        }
+        push(&mut parts, line);
+        // a blank line ends a cue of WebVTT; in SubRip, text without a time belongs to the cue before
+        in_cue = is_time(line) || in_cue && !(vtt && is_blank);
+        at += 1;
     }
     parts
+}
+
+fn is_time(line: &str) -> bool {
+    line.contains("-->") && line.trim_start().starts_with(char::is_numeric)
+}
+
+/// Whether a line is a time, or the number or the name before one. A name is behind a blank line.
+fn starts_cue(lines: &[&str], at: usize) -> bool {
+    let is_number = lines[at].trim().chars().all(char::is_numeric);
+    let is_first = at.checked_sub(1).is_none_or(|before| lines[before].trim().is_empty());
+    is_time(lines[at]) || (is_number || is_first) && lines.get(at + 1).is_some_and(|next| is_time(next))
+}
+
+/// The lines of a cue's text.
+fn cue(lines: &[&str], escape: Escape, units: &mut Units, parts: &mut Markup) {
+    for speech in speeches(lines) {
+        let end_at = speech.last().map_or(0, |last| last.trim_end_matches(['\r', '\n']).len());
+        let end = speech.last().map_or("", |last| &last[end_at..]);
+        let mut inline = Vec::new();
+        for (index, line) in speech.iter().enumerate() {
+            if index > 0 {
+                inline.push(Inline::text("\n", " "));
+            }
+            inline.extend(line_tokens(line.trim_end_matches(['\r', '\n']), escape));
+        }
+        let line_end = if speech[0].ends_with("\r\n") { "\r\n" } else { "\n" };
+        let style = Style { finish: Finish::Lines(speech.len(), line_end), ..Style::new(escape) };
+        unit(inline, style, units).into_iter().for_each(|part| append(parts, part));
+        push(parts, end);
+    }
 }
 
 /// The lines of a cue by speaker: a dash begins a speech.

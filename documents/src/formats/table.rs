@@ -1,12 +1,23 @@
-//! Tables: fields with commas, semicolons or tabs between. The first row has the columns' names and stays.
+//! Tables: fields with commas, semicolons or tabs between. The first row has the columns' names and stays. So do formulas.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
 
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
 use super::super::inline::{Style, unit};
 use super::super::message::{quoted, tokens};
 use super::super::unit::{Markup, Units, append, push};
+
+/// A formula of a spreadsheet: `=SUM(A1)`, `=A1+B1`, `="a"&B1`, `=-2`. Text may begin with `=`, too: `=> see below`.
+static FORMULA: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"^=[-+( ]*(?:[0-9.'"{\[@$]|[A-Za-z_\x{80}-\x{10FFFF}][0-9A-Za-z_.$\x{80}-\x{10FFFF}]*(?:$| ?[(!:*/^&=<>+-]))"#)
+        .expect("a regular expression")
+});
+/// Excel's first line that names the separator.
+const SEPARATOR: &str = "sep=";
 
 /// A field.
 struct Field {
@@ -21,8 +32,8 @@ struct Field {
 ///
 /// * `columns`: names of columns, or numbers from 1; if empty, all
 pub fn read(table: &str, columns: &[String], units: &mut Units) -> Result<Markup, DocumentError> {
-    let separator = separator(table);
-    let fields = fields(table, separator)?;
+    let (start, separator) = named_separator(table).unwrap_or_else(|| (0, separator(table)));
+    let fields = fields(table, start, separator)?;
     let header: Vec<&str> =
         fields.iter().take_while(|field| field.row == 0).map(|field| &table[field.place.clone()]).collect();
     let mut chosen = Vec::with_capacity(columns.len());
@@ -44,6 +55,9 @@ pub fn read(table: &str, columns: &[String], units: &mut Units) -> Result<Markup
             continue;
         }
         let raw = &table[field.place.clone()];
+        if FORMULA.is_match(raw) {
+            continue;
+        }
         push(&mut parts, &table[done..field.place.start]);
         let (text, style) = match field.is_quoted {
             true => (raw.replace("\"\"", "\""), Style::new(Escape::Doubled)),
@@ -66,16 +80,46 @@ pub fn read(table: &str, columns: &[String], units: &mut Units) -> Result<Markup
     Ok(parts)
 }
 
-/// The most frequent separator of the first line.
-fn separator(table: &str) -> char {
-    let line = table.lines().next().unwrap_or_default();
-    let count = |separator: &char| line.matches(*separator).count();
-    [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
+/// The separator that Excel's first line names, with the length of that line.
+fn named_separator(table: &str) -> Option<(usize, char)> {
+    let line = table.lines().next()?;
+    let (key, value) = line.split_at_checked(SEPARATOR.len())?;
+    let mut value = value.chars();
+    let separator =
+        value.next().filter(|&separator| separator != '"' && key.eq_ignore_ascii_case(SEPARATOR))?;
+    let end = table.find('\n').map_or(table.len(), |end| end + 1);
+    value.next().is_none().then_some((end, separator))
 }
 
-fn fields(table: &str, separator: char) -> Result<Vec<Field>, DocumentError> {
+/// The separator of the first row, by what is outside of quotes: tabs if there is one, because names in a table with tabs have
+/// commas more often than names in a table with commas have tabs.
+fn separator(table: &str) -> char {
+    const SEPARATORS: [char; 3] = [';', ',', '\t'];
+    let mut counts = [0; SEPARATORS.len()];
+    let (mut at, mut is_start) = (0, true);
+    while let Some(character) = table[at..].chars().next().filter(|c| !matches!(c, '\n' | '\r')) {
+        let quoted = if is_start && character == '"' { end_of_quotes(table, at + 1) } else { None };
+        // a quote in a table with tabs is a letter
+        let ends_field = |c: char| matches!(c, '\n' | '\r') || SEPARATORS.contains(&c);
+        let quoted = quoted.filter(|end| table[end + 1..].chars().next().is_none_or(ends_field));
+        let found = SEPARATORS.iter().position(|&separator| separator == character);
+        if let Some(index) = found {
+            counts[index] += 1;
+        }
+        is_start = found.is_some();
+        at = quoted.map_or(at + character.len_utf8(), |end| end + 1);
+    }
+    match counts {
+        [_, _, tabs] if tabs > 0 => '\t',
+        [semicolons, commas, _] if semicolons > commas => ';',
+        _ => ',',
+    }
+}
+
+/// * `at`: where the first row begins
+fn fields(table: &str, mut at: usize, separator: char) -> Result<Vec<Field>, DocumentError> {
     let mut fields = Vec::new();
-    let (mut row, mut column, mut at) = (0, 0, 0);
+    let (mut row, mut column) = (0, 0);
     while at < table.len() {
         let is_quoted = table[at..].starts_with('"') && separator != '\t';
         let place = if is_quoted {
@@ -92,7 +136,7 @@ fn fields(table: &str, separator: char) -> Result<Vec<Field>, DocumentError> {
         let rest = &table[at..];
         if rest.starts_with(separator) {
             column += 1;
-            at += 1;
+            at += separator.len_utf8();
             continue;
         }
         let end = if rest.starts_with("\r\n") { 2 } else { usize::from(!rest.is_empty()) };
