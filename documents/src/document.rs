@@ -84,7 +84,8 @@ impl Document {
             Format::Json => json::read(source, false, &mut units)?,
             Format::Arb => json::read(source, true, &mut units)?,
             Format::Strings => strings::read(source, &mut units)?,
-            Format::Table => table::read(source, &options.columns, &mut units)?,
+            Format::Table => table::read(source, None, &options.columns, &mut units)?,
+            Format::Tsv => table::read(source, Some('\t'), &options.columns, &mut units)?,
             Format::Docx | Format::Pptx | Format::OpenDocument | Format::Epub => Markup::new(), // read above
         };
         markup.extend(parts);

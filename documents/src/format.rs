@@ -31,6 +31,8 @@ pub enum Format {
     Strings,
     /// A table, with commas, semicolons or tabs.
     Table,
+    /// A table with tabs.
+    Tsv,
     /// Word's documents.
     Docx,
     /// PowerPoint's presentations.
@@ -54,7 +56,8 @@ const ENDINGS: &[(Format, &[&str])] = &[
     (Format::Json, &["json"]),
     (Format::Arb, &["arb"]),
     (Format::Strings, &["strings"]),
-    (Format::Table, &["csv", "tsv"]),
+    (Format::Table, &["csv"]),
+    (Format::Tsv, &["tsv"]),
     (Format::Docx, &["docx"]),
     (Format::Pptx, &["pptx"]),
     (Format::OpenDocument, &["odt", "odp"]),
@@ -89,6 +92,11 @@ impl Format {
     /// All endings in a sentence.
     pub fn endings() -> String {
         Self::all_endings().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether a document has columns.
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::Table | Self::Tsv)
     }
 
     /// Whether a document is bytes that a terminal cannot show.

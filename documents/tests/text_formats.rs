@@ -290,6 +290,13 @@ fn separators_of_tables_are_found_outside_of_quotes() {
 }
 
 #[test]
+fn a_tsv_has_tabs() {
+    let table = "name, first\nHello, \"world\"\n\"one, two\n";
+    let want = "name, first\nUryyb, \"jbeyq\"\n\"bar, gjb\n";
+    assert_eq!(turned(table, Format::of_name("a.TSV").expect("known")), want);
+}
+
+#[test]
 fn excels_line_with_the_separator_stays() {
     for separator in [';', '|', ',', '\t'] {
         let table = format!("sep={separator}\r\na,b{separator}c\r\nx{separator}\"y, z\"\r\n");

@@ -4,7 +4,7 @@
 
 use wordloom_documents::{Document, Format, Options, Translated, TranslationMemory};
 
-const FORMATS: [Format; 16] = [
+const FORMATS: [Format; 17] = [
     Format::Text,
     Format::Markdown,
     Format::Html,
@@ -17,6 +17,7 @@ const FORMATS: [Format; 16] = [
     Format::Arb,
     Format::Strings,
     Format::Table,
+    Format::Tsv,
     Format::Docx,
     Format::Pptx,
     Format::OpenDocument,

@@ -35,7 +35,7 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
             .filter(|format| *format != Format::Text || arguments.input.as_deref().is_some_and(is_utf16)),
         (None, None) => None,
     };
-    if !arguments.columns.is_empty() && format != Some(Format::Table) {
+    if !arguments.columns.is_empty() && !format.is_some_and(Format::is_table) {
         return Err(CliError::Usage(
             "--columns needs a table as --input, with the ending .csv or .tsv".into(),
         ));

@@ -30,9 +30,16 @@ struct Field {
 
 /// Cuts a table.
 ///
+/// * `known`: the separator, if the file's ending tells it
 /// * `columns`: names of columns, or numbers from 1; if empty, all
-pub fn read(table: &str, columns: &[String], units: &mut Units) -> Result<Markup, DocumentError> {
-    let (start, separator) = named_separator(table).unwrap_or_else(|| (0, separator(table)));
+pub fn read(
+    table: &str,
+    known: Option<char>,
+    columns: &[String],
+    units: &mut Units,
+) -> Result<Markup, DocumentError> {
+    let found = || (0, known.unwrap_or_else(|| separator(table)));
+    let (start, separator) = named_separator(table).unwrap_or_else(found);
     let fields = fields(table, start, separator)?;
     let header: Vec<&str> =
         fields.iter().take_while(|field| field.row == 0).map(|field| &table[field.place.clone()]).collect();
