@@ -128,6 +128,11 @@ impl<'a> Xml<'a> {
         })
     }
 
+    /// Texts of tokens, as they are written.
+    pub fn texts(&self, nodes: Range<usize>) -> impl Iterator<Item = &'a str> + '_ {
+        nodes.filter(|&index| self.nodes[index].kind == Kind::Text).map(|index| self.token(index))
+    }
+
     /// Value of an attribute of a start tag, as it is written.
     pub fn attribute(&self, index: usize, name: &str) -> Option<&'a str> {
         let tag = self.token(index);

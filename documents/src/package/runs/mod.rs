@@ -3,13 +3,14 @@
 //! A paragraph's text is written in runs of its most frequent format. A run of another format is a tag pair in it: the start closes
 //! the run and opens one of the other format, the end goes back. So each word keeps its format, wherever it goes.
 
-use std::collections::HashMap;
+mod fields;
+mod line;
 
 use super::super::error::DocumentError;
-use super::super::escape::Escape;
-use super::super::inline::{Inline, Style, has_words, unit};
-use super::super::unit::{Finish, Markup, Part, Units, append, copied, push};
+use super::super::inline::{Inline, has_words};
+use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml, text_tokens};
+use fields::{Mark, is_link};
 
 /// Names of elements.
 pub struct Names {
@@ -42,6 +43,7 @@ pub const WORD: Names = Names {
         "w:moveTo",
         "w:sdt",
         "w:sdtContent",
+        // a link; other fields are kept
         "w:fldSimple",
     ],
 };
@@ -80,6 +82,20 @@ enum Item {
     Break(String, Markup),
     /// Markup between runs.
     Between(Markup),
+    /// A mark of a field, in a run of this format.
+    Field(Mark, String, Markup),
+    /// A part of a field's instruction, as above.
+    Instruction {
+        text: String,
+        format: String,
+        markup: Markup,
+    },
+    /// A field, in place of a word.
+    Kept {
+        markup: Markup,
+        /// Whether it shows a word or a number.
+        is_word: bool,
+    },
     Open(Markup, String),
     Close(Markup, String),
 }
@@ -118,6 +134,7 @@ impl Reader<'_, '_> {
         }
         let mut items = Vec::new();
         self.items(first, end, &mut items);
+        let items = self.with_fields(items);
         let mut line = Vec::new();
         for item in items {
             match item {
@@ -158,18 +175,13 @@ impl Reader<'_, '_> {
             let last = if node.kind == Kind::Start { node.end } else { index };
             match node.name {
                 name if name == self.names.run && node.kind == Kind::Start => self.run(index, items),
+                "w:fldSimple" if !self.xml.attribute(index, "w:instr").is_some_and(is_link) => {
+                    let is_word =
+                        self.xml.texts(index..last).any(|text| text.contains(char::is_alphanumeric));
+                    items.push(Item::Kept { markup: self.walk(index, last + 1), is_word });
+                }
                 name if self.names.wrappers.contains(&name) && node.kind == Kind::Start => {
-                    // an element of content controls has properties before its content
-                    let content =
-                        self.xml.children(index).find(|&child| self.xml.nodes[child].name == "w:sdtContent");
-                    let [open, close] =
-                        match content.filter(|&child| self.xml.nodes[child].kind == Kind::Start) {
-                            Some(content) => [content, self.xml.nodes[content].end],
-                            None => [index, last],
-                        };
-                    items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_owned()));
-                    self.items(open + 1, close, items);
-                    items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_owned()));
+                    self.wrapper(index, items);
                 }
                 // marks of the spelling of the words that were there
                 "w:proofErr" => {}
@@ -181,6 +193,21 @@ impl Reader<'_, '_> {
             }
             index = last + 1;
         }
+    }
+
+    /// Reads an element with runs of its own.
+    fn wrapper(&mut self, index: usize, items: &mut Vec<Item>) {
+        let name = self.xml.nodes[index].name;
+        let last = self.xml.nodes[index].end;
+        // an element of content controls has properties before its content
+        let content = self.xml.children(index).find(|&child| self.xml.nodes[child].name == "w:sdtContent");
+        let [open, close] = match content.filter(|&child| self.xml.nodes[child].kind == Kind::Start) {
+            Some(content) => [content, self.xml.nodes[content].end],
+            None => [index, last],
+        };
+        items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_owned()));
+        self.items(open + 1, close, items);
+        items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_owned()));
     }
 
     fn run(&mut self, index: usize, items: &mut Vec<Item>) {
@@ -203,97 +230,21 @@ impl Reader<'_, '_> {
                 name if self.names.breaks.contains(&name) => {
                     items.push(Item::Break(format.clone(), copied(self.xml.raw(child, last))));
                 }
-                _ => items.push(Item::InRun(format.clone(), self.walk(child, last + 1))),
-            }
-        }
-    }
-
-    /// Markup in a run of its own; without a format, it stands between runs.
-    fn in_run(&self, format: &str, markup: Markup) -> Markup {
-        let Names { run, .. } = self.names;
-        if format.is_empty() && matches!(&markup[..], [Part::Copied(raw)] if raw.starts_with("<a:br")) {
-            return markup;
-        }
-        let mut whole = copied(format!("<{run}>{format}"));
-        markup.into_iter().for_each(|part| append(&mut whole, part));
-        push(&mut whole, &format!("</{run}>"));
-        whole
-    }
-
-    /// A part of a paragraph without breaks.
-    fn line(&mut self, items: Vec<Item>) -> Markup {
-        if items.is_empty() {
-            return Markup::new();
-        }
-        let Names { run, text, text_tag, .. } = self.names;
-        let base = base(&items);
-        let start = |format: &str| format!("<{run}>{format}{text_tag}");
-        let end = format!("</{text}></{run}>");
-        let again = start(&base);
-        let between = |markup: Markup| {
-            let mut whole = copied(end.clone());
-            markup.into_iter().for_each(|part| append(&mut whole, part));
-            push(&mut whole, &again);
-            whole
-        };
-        let mut tokens = vec![Inline::Alone(copied(again.clone()))];
-        for item in items {
-            match item {
-                Item::Text(format, text) if is_same(&format, &base) => tokens.extend(text),
-                Item::Text(format, text) => {
-                    let name = "run".to_owned();
-                    tokens.push(Inline::Open {
-                        raw: copied(end.clone() + &start(&format)),
-                        name: name.clone(),
+                name => {
+                    let (format, markup) = (format.clone(), self.walk(child, last + 1));
+                    let mark = self.xml.attribute(child, "w:fldCharType").and_then(Mark::of);
+                    items.push(match (name, mark) {
+                        ("w:fldChar", Some(mark)) => Item::Field(mark, format, markup),
+                        ("w:instrText", _) => {
+                            let text = self.xml.texts(child..last).collect();
+                            Item::Instruction { text, format, markup }
+                        }
+                        _ => Item::InRun(format, markup),
                     });
-                    tokens.extend(text);
-                    tokens.push(Inline::Close { raw: copied(end.clone() + &again), name });
                 }
-                Item::InRun(format, markup) | Item::Break(format, markup) => {
-                    tokens.push(Inline::Alone(between(self.in_run(&format, markup))));
-                }
-                Item::Between(markup) => tokens.push(Inline::Alone(between(markup))),
-                Item::Open(raw, name) => tokens.push(Inline::Open { raw: between(raw), name }),
-                Item::Close(raw, name) => tokens.push(Inline::Close { raw: between(raw), name }),
-            }
-        }
-        tokens.push(Inline::Alone(copied(end.clone())));
-        let empty = Finish::Without(again + &end);
-        let is_unit =
-            tokens.iter().any(|token| matches!(token, Inline::Text { text, .. } if has_words(text)));
-        let style = Style { finish: empty.clone(), ..Style::new(Escape::Markup) };
-        let parts = unit(tokens, style, self.units);
-        if is_unit {
-            return parts;
-        }
-        let tidy = |part: Part| match part {
-            Part::Copied(text) => Part::Copied(empty.apply(text)),
-            unit => unit,
-        };
-        let mut joined = Markup::new();
-        parts.into_iter().for_each(|part| append(&mut joined, part));
-        joined.into_iter().map(tidy).collect()
-    }
-}
-
-/// The format of most of the text.
-fn base(items: &[Item]) -> String {
-    let mut lengths: HashMap<&str, usize> = HashMap::new();
-    let mut best = ("", 0);
-    for item in items {
-        if let Item::Text(format, tokens) = item {
-            let letters = |token: &Inline| match token {
-                Inline::Text { text, .. } => text.chars().filter(|c| c.is_alphanumeric()).count(),
-                _ => 0,
-            };
-            let length = lengths.entry(format).or_default();
-            *length += tokens.iter().map(letters).sum::<usize>();
-            if *length > best.1 {
-                best = (format, *length);
             }
         }
     }
-    best.0.to_owned()
 }
 
 /// Whether two formats look the same: marks of the spelling are none.
