@@ -188,3 +188,28 @@ fn marks_in_any_order_come_out_once() {
         }
     }
 }
+
+#[test]
+fn text_of_any_direction_and_with_a_reading_is_translated() {
+    let ruby = |text: &str| {
+        let reading = run("to kyo");
+        let base = run(text).replace("<w:r>", "<w:r><w:rPr><w:b/></w:rPr>");
+        format!(
+            "<w:r><w:ruby><w:rubyPr/><w:rt>{reading}</w:rt><w:rubyBase>{base}</w:rubyBase></w:ruby></w:r>"
+        )
+    };
+    let dir = |text: &str| format!("<w:dir w:val=\"rtl\">{}</w:dir>", run(text));
+    let bdo = |text: &str| format!("<w:bdo w:val=\"rtl\">{}</w:bdo>", run(text));
+    for element in [&ruby as &dyn Fn(&str) -> String, &dir, &bdo] {
+        let source = paragraph(&(run("We see ") + &element("a city") + &run(" here")));
+        let document = turned(&source, 0);
+        assert_eq!(document, paragraph(&(run("Jr frr ") + &element("n pvgl") + &run(" urer"))));
+        for seed in 0..20 {
+            let document = turned(&source, seed);
+            assert_eq!(texts(&document).matches("to kyo").count(), texts(&source).matches("to kyo").count());
+        }
+        // alone in a paragraph
+        let document = turned(&paragraph(&element("a city")), 0);
+        assert!(document.contains("n pvgl"), "{document}");
+    }
+}

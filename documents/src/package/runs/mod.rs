@@ -43,6 +43,9 @@ pub const WORD: Names = Names {
         "w:moveTo",
         "w:sdt",
         "w:sdtContent",
+        // directions of text
+        "w:dir",
+        "w:bdo",
         // a link; other fields are kept
         "w:fldSimple",
     ],
@@ -210,6 +213,20 @@ impl Reader<'_, '_> {
         items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_owned()));
     }
 
+    /// Reads text with its reading above, which stays. Returns whether it has text.
+    fn ruby(&mut self, ruby: usize, format: &str, items: &mut Vec<Item>) -> bool {
+        let base = self.xml.children(ruby).find(|&child| self.xml.nodes[child].name == "w:rubyBase");
+        let Some(base) = base.filter(|&base| self.xml.nodes[base].kind == Kind::Start) else { return false };
+        let [first, last] = [base, self.xml.nodes[base].end];
+        let Names { run: name, .. } = self.names;
+        let start = format!("<{name}>{format}{}", self.xml.raw(ruby, first));
+        items.push(Item::Open(copied(start), "w:ruby".to_owned()));
+        self.items(first + 1, last, items);
+        let end = self.xml.raw(last, self.xml.nodes[ruby].end);
+        items.push(Item::Close(copied(format!("{end}</{name}>")), "w:ruby".to_owned()));
+        true
+    }
+
     fn run(&mut self, index: usize, items: &mut Vec<Item>) {
         let mut format = String::new();
         let children: Vec<usize> = self.xml.children(index).collect();
@@ -230,6 +247,7 @@ impl Reader<'_, '_> {
                 name if self.names.breaks.contains(&name) => {
                     items.push(Item::Break(format.clone(), copied(self.xml.raw(child, last))));
                 }
+                "w:ruby" if self.ruby(child, &format, items) => {}
                 name => {
                     let (format, markup) = (format.clone(), self.walk(child, last + 1));
                     let mark = self.xml.attribute(child, "w:fldCharType").and_then(Mark::of);
