@@ -1,5 +1,6 @@
 //! Elements and text of XML, with their places in the source. Entities of a DTD are never expanded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use quick_xml::Reader;
@@ -29,7 +30,7 @@ pub struct Node<'a> {
     pub kind: Kind,
     pub range: Range<usize>,
     /// Name with its prefix, of an element.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// Index of the token that ends the element, of a start.
     pub end: usize,
 }
@@ -58,7 +59,7 @@ impl<'a> Xml<'a> {
         reader.config_mut().allow_dangling_amp = true;
         let mut nodes: Vec<Node<'a>> = Vec::new();
         if mark > 0 {
-            nodes.push(Node { kind: Kind::Other, range: 0..mark, name: "", end: 0 });
+            nodes.push(Node { kind: Kind::Other, range: 0..mark, name: Cow::Borrowed(""), end: 0 });
         }
         let mut open = Vec::new();
         loop {
@@ -94,7 +95,7 @@ impl<'a> Xml<'a> {
                 }
                 _ => {}
             }
-            nodes.push(Node { kind, range, name, end: nodes.len() });
+            nodes.push(Node { kind, range, name: Cow::Borrowed(name), end: nodes.len() });
         }
         match open.pop() {
             Some(start) => Err(invalid(source.len(), format!("<{}> has no end", nodes[start].name))),
@@ -135,9 +136,19 @@ impl<'a> Xml<'a> {
 
     /// Value of an attribute of a start tag, as it is written.
     pub fn attribute(&self, index: usize, name: &str) -> Option<&'a str> {
+        self.attribute_behind(index, name, char::is_whitespace)
+    }
+
+    /// Value of an attribute with any prefix, as it is written.
+    pub fn attribute_of_any_prefix(&self, index: usize, name: &str) -> Option<&'a str> {
+        self.attribute_behind(index, name, |c| c == ':' || c.is_whitespace())
+    }
+
+    /// * `begins`: whether a name may begin behind this character
+    fn attribute_behind(&self, index: usize, name: &str, begins: fn(char) -> bool) -> Option<&'a str> {
         let tag = self.token(index);
         tag.match_indices(name).find_map(|(at, _)| {
-            let before = tag[..at].ends_with(char::is_whitespace);
+            let before = tag[..at].ends_with(begins);
             let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
             let quote = value.chars().next().filter(|quote| before && matches!(quote, '"' | '\''))?;
             value[1..].split(quote).next()
@@ -160,14 +171,14 @@ impl<'a> Xml<'a> {
             match node.kind {
                 Kind::Text => text_tokens(self.token(index), &mut tokens),
                 Kind::Start if is_inline(index) => {
-                    tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_owned() });
+                    tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_string() });
                 }
                 Kind::Start => {
                     tokens.push(Inline::Alone(whole(index)));
                     index = node.end;
                 }
                 Kind::End => {
-                    tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_owned() })
+                    tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_string() })
                 }
                 Kind::Empty | Kind::Other => tokens.push(Inline::Alone(copied(self.token(index)))),
             }
@@ -200,7 +211,8 @@ fn plain(raw: &str, tokens: &mut Vec<Inline>) {
     }
 }
 
-fn name(tag: &str) -> &str {
+/// Name of a tag, with its prefix.
+pub fn name(tag: &str) -> &str {
     let inside = tag.trim_start_matches('<').trim_start_matches('/');
     inside.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next().unwrap_or_default()
 }
@@ -228,7 +240,7 @@ pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, 
     }
     let is_kept = |index: usize| {
         xml.attribute(index, "translate") == Some("no")
-            || kept.iter().any(|name| name == xml.nodes[index].name)
+            || kept.iter().any(|name| *name == xml.nodes[index].name)
     };
     let text = |nodes: Range<usize>, units: &mut Units| {
         let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));

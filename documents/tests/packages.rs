@@ -189,3 +189,26 @@ fn hostile_files_are_refused() {
         let _ = read(wrong, Format::Docx);
     }
 }
+
+/// Libraries of XML write prefixes of their own.
+#[test]
+fn prefixes_of_slides_and_opendocument_may_be_any() {
+    for (name, format, path, prefixes) in [
+        ("slides.pptx", Format::Pptx, "ppt/slides/slide1.xml", &["a"][..]),
+        ("letter.odt", Format::OpenDocument, "content.xml", &["text", "office"]),
+    ] {
+        let other = |xml: &str| {
+            prefixes.iter().fold(xml.to_owned(), |xml, prefix| {
+                xml.replace(&format!("<{prefix}:"), &format!("<ns-{prefix}:"))
+                    .replace(&format!("</{prefix}:"), &format!("</ns-{prefix}:"))
+                    .replace(&format!("xmlns:{prefix}="), &format!("xmlns:ns-{prefix}="))
+            })
+        };
+        let source = String::from_utf8(parts(&sample(name))[path].clone()).expect("UTF-8");
+        let written = parts(&translated(&zipped(&[(path, other(&source).as_bytes())]), format, 1));
+        let written = String::from_utf8_lossy(&written[path]);
+        let want = parts(&translated(&zipped(&[(path, source.as_bytes())]), format, 1));
+        assert_ne!(written, other(&source));
+        assert_eq!(written, other(&String::from_utf8_lossy(&want[path])), "{name}");
+    }
+}

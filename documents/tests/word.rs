@@ -152,6 +152,32 @@ fn fields_that_end_elsewhere_lose_and_move_nothing() {
     }
 }
 
+/// Libraries of XML write prefixes of their own.
+#[test]
+fn prefixes_may_be_any() {
+    let content = run("See page ") + &field("PAGEREF x", "7") + "<w:r><w:br/></w:r>" + &run(" of the house");
+    let usual = paragraph(&content);
+    let other = |document: &str, prefix: &str, declaration: &str| {
+        let document = document.replace(&format!("xmlns:w=\"{NAMESPACE}\""), "#");
+        let renamed = document.replace("<w:", &format!("<{prefix}")).replace("</w:", &format!("</{prefix}"));
+        renamed
+            .replace("w:fld", if prefix.is_empty() { "x:fld" } else { "ns0:fld" })
+            .replace('#', declaration)
+    };
+    let strict = "http://purl.oclc.org/ooxml/wordprocessingml/main";
+    for (prefix, declaration) in [
+        ("ns0:", format!("xmlns:ns0=\"{NAMESPACE}\"")),
+        ("ns0:", format!("xmlns:ns0 = '{strict}'")),
+        ("", format!("xmlns=\"{NAMESPACE}\" xmlns:x=\"{NAMESPACE}\"")),
+    ] {
+        for seed in 0..5 {
+            let [source, want] =
+                [&usual, &turned(&usual, seed)].map(|document| other(document, prefix, &declaration));
+            assert_eq!(turned(&source, seed), want);
+        }
+    }
+}
+
 /// Any order of marks and elements gives a document that can be read, with all of them.
 #[test]
 fn marks_in_any_order_come_out_once() {

@@ -23,14 +23,15 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
             continue;
         }
         // the element that holds a source and its target
-        if is_start && matches!(node.name, "trans-unit" | "segment") {
+        if is_start && matches!(&*node.name, "trans-unit" | "segment") {
             if let Some(place) = pair(&xml, index) {
                 let [first, last] = place.replaced;
                 push(&mut parts, &source[done..first]);
                 push(&mut parts, &place.before);
                 let inside = place.source + 1..xml.nodes[place.source].end;
                 let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-                let tokens = xml.inline(inside, &|index| !CODES.contains(&xml.nodes[index].name), &mut whole);
+                let tokens =
+                    xml.inline(inside, &|index| !CODES.contains(&&*xml.nodes[index].name), &mut whole);
                 unit(tokens, Style::new(Escape::Markup), units)
                     .into_iter()
                     .for_each(|part| append(&mut parts, part));

@@ -2,6 +2,7 @@
 //!
 //! Nothing is trusted: names, sizes and ratios are checked, and no part is unpacked beyond the limit.
 
+mod namespaces;
 mod opendocument;
 mod runs;
 

@@ -5,13 +5,18 @@ use std::collections::HashMap;
 use super::super::super::escape::Escape;
 use super::super::super::inline::{Inline, Style, has_words, unit};
 use super::super::super::unit::{Finish, Markup, Part, append, copied, push};
-use super::{Item, Names, Reader, is_same};
+use super::super::super::xml::name;
+use super::{Item, Reader, is_same};
 
 impl Reader<'_, '_> {
     /// Markup in a run of its own; without a format, it stands between runs.
     pub(super) fn in_run(&self, format: &str, markup: Markup) -> Markup {
-        let Names { run, .. } = self.names;
-        if format.is_empty() && matches!(&markup[..], [Part::Copied(raw)] if raw.starts_with("<a:br")) {
+        let run = self.own(self.names.run);
+        let is_break = |raw: &str| self.names.breaks.iter().any(|&tag| name(raw) == self.own(tag));
+        if self.names.breaks_between
+            && format.is_empty()
+            && matches!(&markup[..], [Part::Copied(raw)] if is_break(raw))
+        {
             return markup;
         }
         let mut whole = copied(format!("<{run}>{format}"));
@@ -20,15 +25,19 @@ impl Reader<'_, '_> {
         whole
     }
 
+    fn text_tag(&self) -> String {
+        format!("<{}{}>", self.own(self.names.text), self.names.text_attributes)
+    }
+
     /// Pieces as they are, without units of their own text.
     pub(super) fn markup(&self, items: impl Iterator<Item = Item>) -> Markup {
         let mut whole = Markup::new();
         for item in items {
             let markup = match item {
                 Item::Text(format, tokens) => {
-                    let mut text = copied(self.names.text_tag);
+                    let mut text = copied(self.text_tag());
                     tokens.into_iter().flat_map(raw).for_each(|part| append(&mut text, part));
-                    push(&mut text, &format!("</{}>", self.names.text));
+                    push(&mut text, &format!("</{}>", self.own(self.names.text)));
                     self.in_run(&format, text)
                 }
                 Item::InRun(format, markup)
@@ -50,7 +59,8 @@ impl Reader<'_, '_> {
         if items.is_empty() {
             return Markup::new();
         }
-        let Names { run, text, text_tag, .. } = self.names;
+        let [run, text] = [self.own(self.names.run), self.own(self.names.text)];
+        let text_tag = self.text_tag();
         let base = base(&items);
         let start = |format: &str| format!("<{run}>{format}{text_tag}");
         let end = format!("</{text}></{run}>");

@@ -9,32 +9,44 @@ mod line;
 use super::super::error::DocumentError;
 use super::super::inline::{Inline, has_words};
 use super::super::unit::{Markup, Units, append, copied, push};
-use super::super::xml::{Kind, Xml, text_tokens};
+use super::super::xml::{Kind, Xml, name, text_tokens};
+use super::namespaces::{Namespace, use_usual_prefixes};
 use fields::{Mark, is_link};
 
-/// Names of elements.
+/// Names of elements, with their usual prefix.
 pub struct Names {
+    namespace: Namespace,
     paragraph: &'static str,
     paragraph_properties: &'static str,
     run: &'static str,
     properties: &'static str,
     text: &'static str,
-    /// Start tag of a text.
-    text_tag: &'static str,
+    /// Attributes of a text.
+    text_attributes: &'static str,
     /// Elements that end a text.
     breaks: &'static [&'static str],
+    /// Whether these elements stand between runs.
+    breaks_between: bool,
     /// Elements with runs of their own.
     wrappers: &'static [&'static str],
 }
 
 pub const WORD: Names = Names {
+    namespace: (
+        "w",
+        &[
+            "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+            "http://purl.oclc.org/ooxml/wordprocessingml/main",
+        ],
+    ),
     paragraph: "w:p",
     paragraph_properties: "w:pPr",
     run: "w:r",
     properties: "w:rPr",
     text: "w:t",
-    text_tag: "<w:t xml:space=\"preserve\">",
+    text_attributes: " xml:space=\"preserve\"",
     breaks: &["w:br", "w:cr", "w:tab", "w:ptab"],
+    breaks_between: false,
     wrappers: &[
         "w:hyperlink",
         "w:ins",
@@ -52,26 +64,37 @@ pub const WORD: Names = Names {
 };
 
 pub const SLIDE: Names = Names {
+    namespace: (
+        "a",
+        &[
+            "http://schemas.openxmlformats.org/drawingml/2006/main",
+            "http://purl.oclc.org/ooxml/drawingml/main",
+        ],
+    ),
     paragraph: "a:p",
     paragraph_properties: "a:pPr",
     run: "a:r",
     properties: "a:rPr",
     text: "a:t",
-    text_tag: "<a:t>",
+    text_attributes: "",
     breaks: &["a:br"],
+    breaks_between: true,
     wrappers: &[],
 };
 
 /// Cuts a part.
 pub fn read(source: &str, names: &'static Names, units: &mut Units) -> Result<Markup, DocumentError> {
-    let xml = Xml::read(source, "Office document")?;
-    let mut reader = Reader { xml: &xml, names, units };
+    let mut xml = Xml::read(source, "Office document")?;
+    use_usual_prefixes(&mut xml, &[names.namespace]);
+    let mut reader = Reader { xml: &xml, names, prefix: "", units };
     Ok(reader.walk(0, xml.nodes.len()))
 }
 
 struct Reader<'a, 'u> {
     xml: &'a Xml<'a>,
     names: &'static Names,
+    /// Prefix of the paragraph's element, with its colon.
+    prefix: &'a str,
     units: &'u mut Units,
 }
 
@@ -112,7 +135,11 @@ impl Reader<'_, '_> {
             let node = &self.xml.nodes[index];
             push(&mut parts, self.xml.token(index));
             if node.kind == Kind::Start && node.name == self.names.paragraph {
+                let tag = name(self.xml.token(index));
+                let prefix = tag.find(':').map_or("", |colon| &tag[..=colon]);
+                let outer = std::mem::replace(&mut self.prefix, prefix);
                 self.paragraph(index).into_iter().for_each(|part| append(&mut parts, part));
+                self.prefix = outer;
                 index = node.end;
             } else {
                 index += 1;
@@ -170,15 +197,21 @@ impl Reader<'_, '_> {
         has_words(&text)
     }
 
+    /// A name as the paragraph's element has it.
+    fn own(&self, name: &str) -> String {
+        let local = name.find(':').map_or(name, |colon| &name[colon + 1..]);
+        format!("{}{local}", self.prefix)
+    }
+
     /// Reads the pieces of a paragraph, or of an element with runs.
     fn items(&mut self, first: usize, end: usize, items: &mut Vec<Item>) {
         let mut index = first;
         while index < end {
             let node = &self.xml.nodes[index];
             let last = if node.kind == Kind::Start { node.end } else { index };
-            match node.name {
+            match &*node.name {
                 name if name == self.names.run && node.kind == Kind::Start => self.run(index, items),
-                "w:fldSimple" if !self.xml.attribute(index, "w:instr").is_some_and(is_link) => {
+                "w:fldSimple" if !self.xml.attribute_of_any_prefix(index, "instr").is_some_and(is_link) => {
                     let is_word =
                         self.xml.texts(index..last).any(|text| text.contains(char::is_alphanumeric));
                     items.push(Item::Kept { markup: self.walk(index, last + 1), is_word });
@@ -200,7 +233,7 @@ impl Reader<'_, '_> {
 
     /// Reads an element with runs of its own.
     fn wrapper(&mut self, index: usize, items: &mut Vec<Item>) {
-        let name = self.xml.nodes[index].name;
+        let name = &self.xml.nodes[index].name;
         let last = self.xml.nodes[index].end;
         // an element of content controls has properties before its content
         let content = self.xml.children(index).find(|&child| self.xml.nodes[child].name == "w:sdtContent");
@@ -208,9 +241,9 @@ impl Reader<'_, '_> {
             Some(content) => [content, self.xml.nodes[content].end],
             None => [index, last],
         };
-        items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_owned()));
+        items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_string()));
         self.items(open + 1, close, items);
-        items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_owned()));
+        items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_string()));
     }
 
     /// Reads text with its reading above, which stays. Returns whether it has text.
@@ -218,7 +251,7 @@ impl Reader<'_, '_> {
         let base = self.xml.children(ruby).find(|&child| self.xml.nodes[child].name == "w:rubyBase");
         let Some(base) = base.filter(|&base| self.xml.nodes[base].kind == Kind::Start) else { return false };
         let [first, last] = [base, self.xml.nodes[base].end];
-        let Names { run: name, .. } = self.names;
+        let name = self.own(self.names.run);
         let start = format!("<{name}>{format}{}", self.xml.raw(ruby, first));
         items.push(Item::Open(copied(start), "w:ruby".to_owned()));
         self.items(first + 1, last, items);
@@ -233,7 +266,7 @@ impl Reader<'_, '_> {
         for child in children {
             let node = &self.xml.nodes[child];
             let last = node.end.max(child);
-            match node.name {
+            match &*node.name {
                 name if name == self.names.properties => self.xml.raw(child, last).clone_into(&mut format),
                 name if name == self.names.text => {
                     let mut tokens = Vec::new();
@@ -250,7 +283,7 @@ impl Reader<'_, '_> {
                 "w:ruby" if self.ruby(child, &format, items) => {}
                 name => {
                     let (format, markup) = (format.clone(), self.walk(child, last + 1));
-                    let mark = self.xml.attribute(child, "w:fldCharType").and_then(Mark::of);
+                    let mark = self.xml.attribute_of_any_prefix(child, "fldCharType").and_then(Mark::of);
                     items.push(match (name, mark) {
                         ("w:fldChar", Some(mark)) => Item::Field(mark, format, markup),
                         ("w:instrText", _) => {
