@@ -9,6 +9,7 @@ use quick_xml::events::Event;
 use super::error::DocumentError;
 use super::escape::Escape;
 use super::inline::{Inline, Style, unit};
+use super::message;
 use super::unit::{Markup, Units, append, copied, push};
 
 /// Depth of the deepest element.
@@ -20,7 +21,9 @@ pub enum Kind {
     End,
     Empty,
     Text,
-    /// A comment, a declaration, unescaped text.
+    /// Text that is not escaped.
+    CData,
+    /// A comment, a declaration.
     Other,
 }
 
@@ -72,6 +75,7 @@ impl<'a> Xml<'a> {
                 Event::End(_) => Kind::End,
                 Event::Empty(_) => Kind::Empty,
                 Event::Text(_) | Event::GeneralRef(_) => Kind::Text,
+                Event::CData(_) => Kind::CData,
                 _ => Kind::Other,
             };
             let name = match kind {
@@ -131,7 +135,9 @@ impl<'a> Xml<'a> {
 
     /// Texts of tokens, as they are written.
     pub fn texts(&self, nodes: Range<usize>) -> impl Iterator<Item = &'a str> + '_ {
-        nodes.filter(|&index| self.nodes[index].kind == Kind::Text).map(|index| self.token(index))
+        nodes
+            .filter(|&index| matches!(self.nodes[index].kind, Kind::Text | Kind::CData))
+            .map(|index| self.token(index))
     }
 
     /// Value of an attribute of a start tag, as it is written.
@@ -157,6 +163,7 @@ impl<'a> Xml<'a> {
 
     /// Text and tags of an element's content.
     ///
+    /// * `is_inline`: whether an element, or text that is not escaped, belongs to the text
     /// * `whole`: reads an element that is not inline: notes with texts of their own, or text that is copied
     pub fn inline(
         &self,
@@ -180,7 +187,10 @@ impl<'a> Xml<'a> {
                 Kind::End => {
                     tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_string() })
                 }
-                Kind::Empty | Kind::Other => tokens.push(Inline::Alone(copied(self.token(index)))),
+                Kind::CData if is_inline(index) => cdata_tokens(self.token(index), &mut tokens),
+                Kind::Empty | Kind::CData | Kind::Other => {
+                    tokens.push(Inline::Alone(copied(self.token(index))))
+                }
             }
             index += 1;
         }
@@ -203,6 +213,17 @@ pub fn text_tokens(raw: &str, tokens: &mut Vec<Inline>) {
         }
     }
     plain(&raw[done..], tokens);
+}
+
+/// Text that is not escaped, of XML: what looks like a tag in it is one. It is written as text that is escaped.
+fn cdata_tokens(raw: &str, tokens: &mut Vec<Inline>) {
+    tokens.extend(message::tokens(cdata(raw), Escape::Markup));
+}
+
+/// The text between the signs around it.
+pub fn cdata(raw: &str) -> &str {
+    let text = raw.strip_prefix("<![CDATA[").unwrap_or(raw);
+    text.strip_suffix("]]>").unwrap_or(text)
 }
 
 fn plain(raw: &str, tokens: &mut Vec<Inline>) {
@@ -244,7 +265,9 @@ pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, 
     };
     let text = |nodes: Range<usize>, units: &mut Units| {
         let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-        let tokens = xml.inline(nodes, &|index| !is_kept(index), &mut whole);
+        // in XML of any kind, text that is not escaped is code more often than text
+        let is_inline = |index: usize| xml.nodes[index].kind != Kind::CData && !is_kept(index);
+        let tokens = xml.inline(nodes, &is_inline, &mut whole);
         unit(tokens, Style::collapsing(Escape::Markup), units)
     };
     if is_fragment {

@@ -273,3 +273,24 @@ fn translations_that_look_like_markdown_are_escaped() {
     }
     assert_eq!(translate("a b c", 0).text, "n o p");
 }
+
+/// Tools take a unit of XLIFF with a target as translated.
+#[test]
+fn xliff_has_text_that_is_not_escaped() {
+    let file = |units: &str| format!("<xliff><file><body>{units}</body></file></xliff>");
+    let source = |source: &str, target: &str| {
+        file(&format!("<trans-unit id=\"1\"><source>{source}</source>{target}</trans-unit>"))
+    };
+    for (text, target, want) in [
+        ("<![CDATA[The cat sleeps.]]>", "", "Gur png fyrrcf."),
+        ("<![CDATA[Tom & <b>the cat</b>]]>", "", "Gbz &amp; &lt;b&gt;gur png&lt;/b&gt;"),
+        ("The <![CDATA[cat]]> <g id=\"1\">sleeps</g>", "", "Gur png <g id=\"1\">fyrrcf</g>"),
+        ("<![CDATA[The cat]]>", "<target><![CDATA[ ]]></target>", "Gur png"),
+        ("<![CDATA[12 < 13]]>", "", "12 &lt; 13"),
+    ] {
+        let want = source(text, &format!("<target>{want}</target>"));
+        assert_eq!(turned(&source(text, target), Format::Xliff), want);
+    }
+    let translated = source("<![CDATA[The cat]]>", "<target><![CDATA[Die Katze]]></target>");
+    assert_eq!(turned(&translated, Format::Xliff), translated);
+}

@@ -152,6 +152,13 @@ fn fields_that_end_elsewhere_lose_and_move_nothing() {
     }
 }
 
+#[test]
+fn text_that_is_not_escaped_is_text() {
+    let document = paragraph("<w:r><w:t><![CDATA[Tom & the <b>]]> house<!-- no --></w:t></w:r>");
+    let want = paragraph(&run("Gbz &amp; gur &lt;o&gt; ubhfr"));
+    assert_eq!(turned(&document, 0), want);
+}
+
 /// Libraries of XML write prefixes of their own.
 #[test]
 fn prefixes_may_be_any() {

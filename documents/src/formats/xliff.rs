@@ -4,7 +4,7 @@ use super::super::error::DocumentError;
 use super::super::escape::Escape;
 use super::super::inline::{Style, unit};
 use super::super::unit::{Markup, Units, append, copied, push};
-use super::super::xml::{Kind, Xml};
+use super::super::xml::{Kind, Xml, cdata};
 
 /// Elements that stand for markup and whose content is no text.
 const CODES: &[&str] = &["ph", "bpt", "ept", "it", "cp", "x", "bx", "ex", "sc", "ec", "sm", "em"];
@@ -62,9 +62,12 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
     match child("target") {
         Some(target) => {
             let end = xml.nodes[target].end.max(target);
-            let is_empty = xml.nodes[target].kind == Kind::Empty
-                || (target + 1..end)
-                    .all(|index| xml.nodes[index].kind == Kind::Text && xml.token(index).trim().is_empty());
+            let is_blank = |index: usize| match xml.nodes[index].kind {
+                Kind::Text => xml.token(index).trim().is_empty(),
+                Kind::CData => cdata(xml.token(index)).trim().is_empty(),
+                _ => false,
+            };
+            let is_empty = xml.nodes[target].kind == Kind::Empty || (target + 1..end).all(is_blank);
             let tag = xml.token(target).trim_end_matches('>').trim_end_matches('/').trim_end();
             let replaced = [xml.nodes[target].range.start, xml.nodes[end].range.end];
             is_empty.then(|| Pair { source, replaced, before: format!("{tag}>") })

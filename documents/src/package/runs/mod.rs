@@ -7,9 +7,10 @@ mod fields;
 mod line;
 
 use super::super::error::DocumentError;
+use super::super::escape::Escape;
 use super::super::inline::{Inline, has_words};
 use super::super::unit::{Markup, Units, append, copied, push};
-use super::super::xml::{Kind, Xml, name, text_tokens};
+use super::super::xml::{Kind, Xml, cdata, name, text_tokens};
 use super::namespaces::{Namespace, use_usual_prefixes};
 use fields::{Mark, is_link};
 
@@ -190,7 +191,7 @@ impl Reader<'_, '_> {
             if node.kind == Kind::Start && node.name == self.names.paragraph {
                 index = node.end;
             } else if node.kind == Kind::Start && node.name == self.names.text {
-                (index + 1..node.end).for_each(|inside| text += self.xml.token(inside));
+                text.extend(self.xml.texts(index + 1..node.end));
             }
             index += 1;
         }
@@ -270,7 +271,17 @@ impl Reader<'_, '_> {
                 name if name == self.names.properties => self.xml.raw(child, last).clone_into(&mut format),
                 name if name == self.names.text => {
                     let mut tokens = Vec::new();
-                    (child + 1..last).for_each(|inside| text_tokens(self.xml.token(inside), &mut tokens));
+                    for inside in child + 1..last {
+                        match self.xml.nodes[inside].kind {
+                            Kind::Text => text_tokens(self.xml.token(inside), &mut tokens),
+                            Kind::CData => {
+                                let text = cdata(self.xml.token(inside));
+                                tokens.push(Inline::text(&Escape::Markup.encode(text), text));
+                            }
+                            // comments, which Word does not write
+                            _ => {}
+                        }
+                    }
                     match items.last_mut() {
                         Some(Item::Text(before, text)) if is_same(before, &format) => text.extend(tokens),
                         _ => items.push(Item::Text(format.clone(), tokens)),
