@@ -190,6 +190,18 @@ fn hostile_files_are_refused() {
     }
 }
 
+#[test]
+fn parts_name_the_encoding_of_their_bytes() {
+    let page = b"<?xml version=\"1.0\" encoding=\"us-ascii\"?><html><head><meta charset=\"us-ascii\"/></head><p>The cat</p></html>";
+    let written = parts(&translated(&zipped(&[("page.xhtml", page)]), Format::Epub, 0));
+    let want = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><html><head><meta charset=\"UTF-8\"/></head><p>Gur png</p></html>";
+    assert_eq!(String::from_utf8_lossy(&written["page.xhtml"]), want);
+    let document = b"\xef\xbb\xbf<?xml version='1.0' encoding='latin1'?><w:p><w:r><w:t>cat</w:t></w:r></w:p>";
+    let written = parts(&translated(&zipped(&[("word/document.xml", document)]), Format::Docx, 0));
+    let written = String::from_utf8_lossy(&written["word/document.xml"]);
+    assert!(written.contains("encoding='UTF-8'") && written.contains("png"), "{written}");
+}
+
 /// Libraries of XML write prefixes of their own.
 #[test]
 fn prefixes_of_slides_and_opendocument_may_be_any() {
