@@ -1,5 +1,8 @@
 //! A document of any format.
 
+use std::borrow::Cow;
+
+use super::charset;
 use super::error::DocumentError;
 use super::format::Format;
 use super::formats::{html, json, markdown, po, strings, subtitles, table, text, xliff};
@@ -72,6 +75,14 @@ impl Document {
             None => ("", &*source),
         };
         let mut markup = super::unit::copied(mark);
+        let source = match format {
+            // what is read as UTF-16 is written as UTF-16
+            _ if encoding != Encoding::Utf8 => Cow::Borrowed(source),
+            Format::Html => charset::utf8_html(source),
+            Format::Xml | Format::Xliff => charset::utf8_xml(source),
+            _ => Cow::Borrowed(source),
+        };
+        let source = &*source;
         let parts = match format {
             Format::Text => text::read(source, &mut units),
             Format::Markdown => markdown::read(source, &mut units),

@@ -16,10 +16,12 @@
 //! | `unescape` | strings of programs without their backslashes |
 //! | `message` | strings of programs: tags, plurals |
 //! | `xml` | elements and text of XML, with their places |
+//! | `charset` | the encoding that HTML and XML name |
 //! | `memory` | translations that people made: TMX files and tables |
 //! | `formats` | a file for each format of text |
 //! | `package` | formats that are zip files |
 
+mod charset;
 mod document;
 mod error;
 mod escape;

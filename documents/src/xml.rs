@@ -1,5 +1,6 @@
 //! Elements and text of XML, with their places in the source. Entities of a DTD are never expanded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use quick_xml::Reader;
@@ -8,6 +9,7 @@ use quick_xml::events::Event;
 use super::error::DocumentError;
 use super::escape::Escape;
 use super::inline::{Inline, Style, unit};
+use super::message;
 use super::unit::{Markup, Units, append, copied, push};
 
 /// Depth of the deepest element.
@@ -19,7 +21,9 @@ pub enum Kind {
     End,
     Empty,
     Text,
-    /// A comment, a declaration, unescaped text.
+    /// Text that is not escaped.
+    CData,
+    /// A comment, a declaration.
     Other,
 }
 
@@ -29,7 +33,7 @@ pub struct Node<'a> {
     pub kind: Kind,
     pub range: Range<usize>,
     /// Name with its prefix, of an element.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// Index of the token that ends the element, of a start.
     pub end: usize,
 }
@@ -58,7 +62,7 @@ impl<'a> Xml<'a> {
         reader.config_mut().allow_dangling_amp = true;
         let mut nodes: Vec<Node<'a>> = Vec::new();
         if mark > 0 {
-            nodes.push(Node { kind: Kind::Other, range: 0..mark, name: "", end: 0 });
+            nodes.push(Node { kind: Kind::Other, range: 0..mark, name: Cow::Borrowed(""), end: 0 });
         }
         let mut open = Vec::new();
         loop {
@@ -71,6 +75,7 @@ impl<'a> Xml<'a> {
                 Event::End(_) => Kind::End,
                 Event::Empty(_) => Kind::Empty,
                 Event::Text(_) | Event::GeneralRef(_) => Kind::Text,
+                Event::CData(_) => Kind::CData,
                 _ => Kind::Other,
             };
             let name = match kind {
@@ -94,7 +99,7 @@ impl<'a> Xml<'a> {
                 }
                 _ => {}
             }
-            nodes.push(Node { kind, range, name, end: nodes.len() });
+            nodes.push(Node { kind, range, name: Cow::Borrowed(name), end: nodes.len() });
         }
         match open.pop() {
             Some(start) => Err(invalid(source.len(), format!("<{}> has no end", nodes[start].name))),
@@ -128,11 +133,28 @@ impl<'a> Xml<'a> {
         })
     }
 
+    /// Texts of tokens, as they are written.
+    pub fn texts(&self, nodes: Range<usize>) -> impl Iterator<Item = &'a str> + '_ {
+        nodes
+            .filter(|&index| matches!(self.nodes[index].kind, Kind::Text | Kind::CData))
+            .map(|index| self.token(index))
+    }
+
     /// Value of an attribute of a start tag, as it is written.
     pub fn attribute(&self, index: usize, name: &str) -> Option<&'a str> {
+        self.attribute_behind(index, name, char::is_whitespace)
+    }
+
+    /// Value of an attribute with any prefix, as it is written.
+    pub fn attribute_of_any_prefix(&self, index: usize, name: &str) -> Option<&'a str> {
+        self.attribute_behind(index, name, |c| c == ':' || c.is_whitespace())
+    }
+
+    /// * `begins`: whether a name may begin behind this character
+    fn attribute_behind(&self, index: usize, name: &str, begins: fn(char) -> bool) -> Option<&'a str> {
         let tag = self.token(index);
         tag.match_indices(name).find_map(|(at, _)| {
-            let before = tag[..at].ends_with(char::is_whitespace);
+            let before = tag[..at].ends_with(begins);
             let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
             let quote = value.chars().next().filter(|quote| before && matches!(quote, '"' | '\''))?;
             value[1..].split(quote).next()
@@ -141,6 +163,7 @@ impl<'a> Xml<'a> {
 
     /// Text and tags of an element's content.
     ///
+    /// * `is_inline`: whether an element, or text that is not escaped, belongs to the text
     /// * `whole`: reads an element that is not inline: notes with texts of their own, or text that is copied
     pub fn inline(
         &self,
@@ -155,16 +178,19 @@ impl<'a> Xml<'a> {
             match node.kind {
                 Kind::Text => text_tokens(self.token(index), &mut tokens),
                 Kind::Start if is_inline(index) => {
-                    tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_owned() });
+                    tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_string() });
                 }
                 Kind::Start => {
                     tokens.push(Inline::Alone(whole(index)));
                     index = node.end;
                 }
                 Kind::End => {
-                    tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_owned() })
+                    tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_string() })
                 }
-                Kind::Empty | Kind::Other => tokens.push(Inline::Alone(copied(self.token(index)))),
+                Kind::CData if is_inline(index) => cdata_tokens(self.token(index), &mut tokens),
+                Kind::Empty | Kind::CData | Kind::Other => {
+                    tokens.push(Inline::Alone(copied(self.token(index))))
+                }
             }
             index += 1;
         }
@@ -189,13 +215,25 @@ pub fn text_tokens(raw: &str, tokens: &mut Vec<Inline>) {
     plain(&raw[done..], tokens);
 }
 
+/// Text that is not escaped, of XML: what looks like a tag in it is one. It is written as text that is escaped.
+fn cdata_tokens(raw: &str, tokens: &mut Vec<Inline>) {
+    tokens.extend(message::tokens(cdata(raw), Escape::Markup));
+}
+
+/// The text between the signs around it.
+pub fn cdata(raw: &str) -> &str {
+    let text = raw.strip_prefix("<![CDATA[").unwrap_or(raw);
+    text.strip_suffix("]]>").unwrap_or(text)
+}
+
 fn plain(raw: &str, tokens: &mut Vec<Inline>) {
     if !raw.is_empty() {
         tokens.push(Inline::text(raw, html_escape::decode_html_entities(raw)));
     }
 }
 
-fn name(tag: &str) -> &str {
+/// Name of a tag, with its prefix.
+pub fn name(tag: &str) -> &str {
     let inside = tag.trim_start_matches('<').trim_start_matches('/');
     inside.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next().unwrap_or_default()
 }
@@ -223,11 +261,13 @@ pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, 
     }
     let is_kept = |index: usize| {
         xml.attribute(index, "translate") == Some("no")
-            || kept.iter().any(|name| name == xml.nodes[index].name)
+            || kept.iter().any(|name| *name == xml.nodes[index].name)
     };
     let text = |nodes: Range<usize>, units: &mut Units| {
         let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-        let tokens = xml.inline(nodes, &|index| !is_kept(index), &mut whole);
+        // in XML of any kind, text that is not escaped is code more often than text
+        let is_inline = |index: usize| xml.nodes[index].kind != Kind::CData && !is_kept(index);
+        let tokens = xml.inline(nodes, &is_inline, &mut whole);
         unit(tokens, Style::collapsing(Escape::Markup), units)
     };
     if is_fragment {

@@ -273,3 +273,61 @@ fn translations_that_look_like_markdown_are_escaped() {
     }
     assert_eq!(translate("a b c", 0).text, "n o p");
 }
+
+/// Tools take a unit of XLIFF with a target as translated.
+#[test]
+fn xliff_has_text_that_is_not_escaped() {
+    let file = |units: &str| format!("<xliff><file><body>{units}</body></file></xliff>");
+    let source = |source: &str, target: &str| {
+        file(&format!("<trans-unit id=\"1\"><source>{source}</source>{target}</trans-unit>"))
+    };
+    for (text, target, want) in [
+        ("<![CDATA[The cat sleeps.]]>", "", "Gur png fyrrcf."),
+        ("<![CDATA[Tom & <b>the cat</b>]]>", "", "Gbz &amp; &lt;b&gt;gur png&lt;/b&gt;"),
+        ("The <![CDATA[cat]]> <g id=\"1\">sleeps</g>", "", "Gur png <g id=\"1\">fyrrcf</g>"),
+        ("<![CDATA[The cat]]>", "<target><![CDATA[ ]]></target>", "Gur png"),
+        ("<![CDATA[12 < 13]]>", "", "12 &lt; 13"),
+    ] {
+        let want = source(text, &format!("<target>{want}</target>"));
+        assert_eq!(turned(&source(text, target), Format::Xliff), want);
+    }
+    let translated = source("<![CDATA[The cat]]>", "<target><![CDATA[Die Katze]]></target>");
+    assert_eq!(turned(&translated, Format::Xliff), translated);
+}
+
+/// What is written is UTF-8, so that a document must not name another encoding.
+#[test]
+fn the_encoding_that_a_document_names_is_that_of_its_bytes() {
+    for (source, format, want) in [
+        (
+            "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a><p>The cat</p></a>",
+            Format::Xml,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?><a><p>Gur png</p></a>",
+        ),
+        (
+            "<?xml version='1.0' encoding='us-ascii'?><xliff><trans-unit><source>cat</source></trans-unit></xliff>",
+            Format::Xliff,
+            "<?xml version='1.0' encoding='UTF-8'?><xliff><trans-unit><source>cat</source><target>png</target></trans-unit></xliff>",
+        ),
+        (
+            "\u{feff}<meta charset=iso-8859-1><p>The cat</p>",
+            Format::Html,
+            "\u{feff}<meta charset=UTF-8><p>Gur png</p>",
+        ),
+        (
+            "<meta http-equiv=\"content-type\" content=\"text/html; charset=iso-8859-1\"><p>The cat</p>",
+            Format::Html,
+            "<meta http-equiv=\"content-type\" content=\"text/html; charset=UTF-8\"><p>Gur png</p>",
+        ),
+    ] {
+        assert_eq!(turned(source, format), want);
+    }
+    // UTF-16 stays what it is, and what it names
+    let xml = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-16\"?><a>12</a>";
+    let bytes: Vec<u8> = xml.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(same(&bytes, Format::Xml), bytes);
+    // bytes that are not UTF-8 are refused, whatever the document names
+    let latin = b"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>caf\xe9</a>";
+    let error = Document::read(latin.to_vec(), Format::Xml, &Options::default()).expect_err("Latin-1");
+    assert!(error.to_string().contains("iconv"), "{error}");
+}

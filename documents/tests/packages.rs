@@ -189,3 +189,38 @@ fn hostile_files_are_refused() {
         let _ = read(wrong, Format::Docx);
     }
 }
+
+#[test]
+fn parts_name_the_encoding_of_their_bytes() {
+    let page = b"<?xml version=\"1.0\" encoding=\"us-ascii\"?><html><head><meta charset=\"us-ascii\"/></head><p>The cat</p></html>";
+    let written = parts(&translated(&zipped(&[("page.xhtml", page)]), Format::Epub, 0));
+    let want = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><html><head><meta charset=\"UTF-8\"/></head><p>Gur png</p></html>";
+    assert_eq!(String::from_utf8_lossy(&written["page.xhtml"]), want);
+    let document = b"\xef\xbb\xbf<?xml version='1.0' encoding='latin1'?><w:p><w:r><w:t>cat</w:t></w:r></w:p>";
+    let written = parts(&translated(&zipped(&[("word/document.xml", document)]), Format::Docx, 0));
+    let written = String::from_utf8_lossy(&written["word/document.xml"]);
+    assert!(written.contains("encoding='UTF-8'") && written.contains("png"), "{written}");
+}
+
+/// Libraries of XML write prefixes of their own.
+#[test]
+fn prefixes_of_slides_and_opendocument_may_be_any() {
+    for (name, format, path, prefixes) in [
+        ("slides.pptx", Format::Pptx, "ppt/slides/slide1.xml", &["a"][..]),
+        ("letter.odt", Format::OpenDocument, "content.xml", &["text", "office"]),
+    ] {
+        let other = |xml: &str| {
+            prefixes.iter().fold(xml.to_owned(), |xml, prefix| {
+                xml.replace(&format!("<{prefix}:"), &format!("<ns-{prefix}:"))
+                    .replace(&format!("</{prefix}:"), &format!("</ns-{prefix}:"))
+                    .replace(&format!("xmlns:{prefix}="), &format!("xmlns:ns-{prefix}="))
+            })
+        };
+        let source = String::from_utf8(parts(&sample(name))[path].clone()).expect("UTF-8");
+        let written = parts(&translated(&zipped(&[(path, other(&source).as_bytes())]), format, 1));
+        let written = String::from_utf8_lossy(&written[path]);
+        let want = parts(&translated(&zipped(&[(path, source.as_bytes())]), format, 1));
+        assert_ne!(written, other(&source));
+        assert_eq!(written, other(&String::from_utf8_lossy(&want[path])), "{name}");
+    }
+}

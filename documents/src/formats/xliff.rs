@@ -4,7 +4,7 @@ use super::super::error::DocumentError;
 use super::super::escape::Escape;
 use super::super::inline::{Style, unit};
 use super::super::unit::{Markup, Units, append, copied, push};
-use super::super::xml::{Kind, Xml};
+use super::super::xml::{Kind, Xml, cdata};
 
 /// Elements that stand for markup and whose content is no text.
 const CODES: &[&str] = &["ph", "bpt", "ept", "it", "cp", "x", "bx", "ex", "sc", "ec", "sm", "em"];
@@ -23,14 +23,15 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
             continue;
         }
         // the element that holds a source and its target
-        if is_start && matches!(node.name, "trans-unit" | "segment") {
+        if is_start && matches!(&*node.name, "trans-unit" | "segment") {
             if let Some(place) = pair(&xml, index) {
                 let [first, last] = place.replaced;
                 push(&mut parts, &source[done..first]);
                 push(&mut parts, &place.before);
                 let inside = place.source + 1..xml.nodes[place.source].end;
                 let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-                let tokens = xml.inline(inside, &|index| !CODES.contains(&xml.nodes[index].name), &mut whole);
+                let tokens =
+                    xml.inline(inside, &|index| !CODES.contains(&&*xml.nodes[index].name), &mut whole);
                 unit(tokens, Style::new(Escape::Markup), units)
                     .into_iter()
                     .for_each(|part| append(&mut parts, part));
@@ -61,9 +62,12 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
     match child("target") {
         Some(target) => {
             let end = xml.nodes[target].end.max(target);
-            let is_empty = xml.nodes[target].kind == Kind::Empty
-                || (target + 1..end)
-                    .all(|index| xml.nodes[index].kind == Kind::Text && xml.token(index).trim().is_empty());
+            let is_blank = |index: usize| match xml.nodes[index].kind {
+                Kind::Text => xml.token(index).trim().is_empty(),
+                Kind::CData => cdata(xml.token(index)).trim().is_empty(),
+                _ => false,
+            };
+            let is_empty = xml.nodes[target].kind == Kind::Empty || (target + 1..end).all(is_blank);
             let tag = xml.token(target).trim_end_matches('>').trim_end_matches('/').trim_end();
             let replaced = [xml.nodes[target].range.start, xml.nodes[end].range.end];
             is_empty.then(|| Pair { source, replaced, before: format!("{tag}>") })

@@ -2,6 +2,7 @@
 //!
 //! Nothing is trusted: names, sizes and ratios are checked, and no part is unpacked beyond the limit.
 
+mod namespaces;
 mod opendocument;
 mod runs;
 
@@ -11,6 +12,7 @@ use std::io::{Cursor, Read, Write};
 use zip::result::ZipError;
 use zip::{ZipArchive, ZipWriter};
 
+use super::charset;
 use super::error::DocumentError;
 use super::format::Format;
 use super::formats::html;
@@ -56,7 +58,11 @@ impl Package {
             let Some(content) = content(format, &name) else { continue };
             let packed = file.compressed_size();
             let text = unpacked(&mut file, &name, packed, &mut left)?;
-            // a byte-order mark stays
+            // a part was read as UTF-8; a byte-order mark stays
+            let text = match content {
+                Content::Html => charset::utf8_html(&text),
+                _ => charset::utf8_xml(&text),
+            };
             let markup = match content {
                 Content::Word => runs::read(&text, &runs::WORD, units),
                 Content::Slide => runs::read(&text, &runs::SLIDE, units),

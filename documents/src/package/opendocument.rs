@@ -5,7 +5,12 @@ use super::super::escape::Escape;
 use super::super::inline::{Inline, Style, unit};
 use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml};
+use super::namespaces::{Namespace, use_usual_prefixes};
 
+const NAMESPACES: &[Namespace] = &[
+    ("office", &["urn:oasis:names:tc:opendocument:xmlns:office:1.0"]),
+    ("text", &["urn:oasis:names:tc:opendocument:xmlns:text:1.0"]),
+];
 /// Elements with text of the paragraph around them.
 const INLINE: &[&str] = &["text:span", "text:a", "text:meta", "text:ruby", "text:ruby-base"];
 /// Elements that are copied with their content.
@@ -14,7 +19,8 @@ const COPIED: &[&str] =
 
 /// Cuts `content.xml` or `styles.xml`.
 pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
-    let xml = Xml::read(source, "OpenDocument file")?;
+    let mut xml = Xml::read(source, "OpenDocument file")?;
+    use_usual_prefixes(&mut xml, NAMESPACES);
     Ok(walk(&xml, 0, xml.nodes.len(), units))
 }
 
@@ -24,14 +30,14 @@ fn walk(xml: &Xml<'_>, first: usize, end: usize, units: &mut Units) -> Markup {
     while index < end {
         let node = &xml.nodes[index];
         let is_start = node.kind == Kind::Start;
-        if is_start && COPIED.contains(&node.name) {
+        if is_start && COPIED.contains(&&*node.name) {
             push(&mut parts, xml.raw(index, node.end));
             index = node.end + 1;
             continue;
         }
         push(&mut parts, xml.token(index));
         index += 1;
-        if is_start && matches!(node.name, "text:p" | "text:h") {
+        if is_start && matches!(&*node.name, "text:p" | "text:h") {
             paragraph(xml, index, node.end, units).into_iter().for_each(|part| append(&mut parts, part));
             index = node.end;
         }
@@ -48,7 +54,7 @@ fn paragraph(xml: &Xml<'_>, first: usize, end: usize, units: &mut Units) -> Mark
         // an empty element is written with or without an end tag
         let is_empty = node.kind == Kind::Empty || (node.kind == Kind::Start && node.end == index + 1);
         let last = if node.kind == Kind::Start { node.end } else { index };
-        match node.name {
+        match &*node.name {
             "text:s" if is_empty => line.push(Inline::text(xml.raw(index, last), " ")),
             "text:tab" | "text:line-break" if is_empty => {
                 unit(std::mem::take(&mut line), style(), units)
@@ -56,7 +62,7 @@ fn paragraph(xml: &Xml<'_>, first: usize, end: usize, units: &mut Units) -> Mark
                     .for_each(|part| append(&mut parts, part));
                 push(&mut parts, xml.raw(index, last));
             }
-            _ if node.kind != Kind::Start || INLINE.contains(&node.name) => {
+            _ if node.kind != Kind::Start || INLINE.contains(&&*node.name) => {
                 let mut none = |_| Markup::new(); // one token has no element within
                 line.extend(xml.inline(index..index + 1, &|_| true, &mut none));
                 index += 1;

@@ -3,37 +3,51 @@
 //! A paragraph's text is written in runs of its most frequent format. A run of another format is a tag pair in it: the start closes
 //! the run and opens one of the other format, the end goes back. So each word keeps its format, wherever it goes.
 
-use std::collections::HashMap;
+mod fields;
+mod line;
 
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
-use super::super::inline::{Inline, Style, has_words, unit};
-use super::super::unit::{Finish, Markup, Part, Units, append, copied, push};
-use super::super::xml::{Kind, Xml, text_tokens};
+use super::super::inline::{Inline, has_words};
+use super::super::unit::{Markup, Units, append, copied, push};
+use super::super::xml::{Kind, Xml, cdata, name, text_tokens};
+use super::namespaces::{Namespace, use_usual_prefixes};
+use fields::{Mark, is_link};
 
-/// Names of elements.
+/// Names of elements, with their usual prefix.
 pub struct Names {
+    namespace: Namespace,
     paragraph: &'static str,
     paragraph_properties: &'static str,
     run: &'static str,
     properties: &'static str,
     text: &'static str,
-    /// Start tag of a text.
-    text_tag: &'static str,
+    /// Attributes of a text.
+    text_attributes: &'static str,
     /// Elements that end a text.
     breaks: &'static [&'static str],
+    /// Whether these elements stand between runs.
+    breaks_between: bool,
     /// Elements with runs of their own.
     wrappers: &'static [&'static str],
 }
 
 pub const WORD: Names = Names {
+    namespace: (
+        "w",
+        &[
+            "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+            "http://purl.oclc.org/ooxml/wordprocessingml/main",
+        ],
+    ),
     paragraph: "w:p",
     paragraph_properties: "w:pPr",
     run: "w:r",
     properties: "w:rPr",
     text: "w:t",
-    text_tag: "<w:t xml:space=\"preserve\">",
+    text_attributes: " xml:space=\"preserve\"",
     breaks: &["w:br", "w:cr", "w:tab", "w:ptab"],
+    breaks_between: false,
     wrappers: &[
         "w:hyperlink",
         "w:ins",
@@ -42,31 +56,46 @@ pub const WORD: Names = Names {
         "w:moveTo",
         "w:sdt",
         "w:sdtContent",
+        // directions of text
+        "w:dir",
+        "w:bdo",
+        // a link; other fields are kept
         "w:fldSimple",
     ],
 };
 
 pub const SLIDE: Names = Names {
+    namespace: (
+        "a",
+        &[
+            "http://schemas.openxmlformats.org/drawingml/2006/main",
+            "http://purl.oclc.org/ooxml/drawingml/main",
+        ],
+    ),
     paragraph: "a:p",
     paragraph_properties: "a:pPr",
     run: "a:r",
     properties: "a:rPr",
     text: "a:t",
-    text_tag: "<a:t>",
+    text_attributes: "",
     breaks: &["a:br"],
+    breaks_between: true,
     wrappers: &[],
 };
 
 /// Cuts a part.
 pub fn read(source: &str, names: &'static Names, units: &mut Units) -> Result<Markup, DocumentError> {
-    let xml = Xml::read(source, "Office document")?;
-    let mut reader = Reader { xml: &xml, names, units };
+    let mut xml = Xml::read(source, "Office document")?;
+    use_usual_prefixes(&mut xml, &[names.namespace]);
+    let mut reader = Reader { xml: &xml, names, prefix: "", units };
     Ok(reader.walk(0, xml.nodes.len()))
 }
 
 struct Reader<'a, 'u> {
     xml: &'a Xml<'a>,
     names: &'static Names,
+    /// Prefix of the paragraph's element, with its colon.
+    prefix: &'a str,
     units: &'u mut Units,
 }
 
@@ -80,6 +109,20 @@ enum Item {
     Break(String, Markup),
     /// Markup between runs.
     Between(Markup),
+    /// A mark of a field, in a run of this format.
+    Field(Mark, String, Markup),
+    /// A part of a field's instruction, as above.
+    Instruction {
+        text: String,
+        format: String,
+        markup: Markup,
+    },
+    /// A field, in place of a word.
+    Kept {
+        markup: Markup,
+        /// Whether it shows a word or a number.
+        is_word: bool,
+    },
     Open(Markup, String),
     Close(Markup, String),
 }
@@ -93,7 +136,11 @@ impl Reader<'_, '_> {
             let node = &self.xml.nodes[index];
             push(&mut parts, self.xml.token(index));
             if node.kind == Kind::Start && node.name == self.names.paragraph {
+                let tag = name(self.xml.token(index));
+                let prefix = tag.find(':').map_or("", |colon| &tag[..=colon]);
+                let outer = std::mem::replace(&mut self.prefix, prefix);
                 self.paragraph(index).into_iter().for_each(|part| append(&mut parts, part));
+                self.prefix = outer;
                 index = node.end;
             } else {
                 index += 1;
@@ -118,6 +165,7 @@ impl Reader<'_, '_> {
         }
         let mut items = Vec::new();
         self.items(first, end, &mut items);
+        let items = self.with_fields(items);
         let mut line = Vec::new();
         for item in items {
             match item {
@@ -143,11 +191,17 @@ impl Reader<'_, '_> {
             if node.kind == Kind::Start && node.name == self.names.paragraph {
                 index = node.end;
             } else if node.kind == Kind::Start && node.name == self.names.text {
-                (index + 1..node.end).for_each(|inside| text += self.xml.token(inside));
+                text.extend(self.xml.texts(index + 1..node.end));
             }
             index += 1;
         }
         has_words(&text)
+    }
+
+    /// A name as the paragraph's element has it.
+    fn own(&self, name: &str) -> String {
+        let local = name.find(':').map_or(name, |colon| &name[colon + 1..]);
+        format!("{}{local}", self.prefix)
     }
 
     /// Reads the pieces of a paragraph, or of an element with runs.
@@ -156,20 +210,15 @@ impl Reader<'_, '_> {
         while index < end {
             let node = &self.xml.nodes[index];
             let last = if node.kind == Kind::Start { node.end } else { index };
-            match node.name {
+            match &*node.name {
                 name if name == self.names.run && node.kind == Kind::Start => self.run(index, items),
+                "w:fldSimple" if !self.xml.attribute_of_any_prefix(index, "instr").is_some_and(is_link) => {
+                    let is_word =
+                        self.xml.texts(index..last).any(|text| text.contains(char::is_alphanumeric));
+                    items.push(Item::Kept { markup: self.walk(index, last + 1), is_word });
+                }
                 name if self.names.wrappers.contains(&name) && node.kind == Kind::Start => {
-                    // an element of content controls has properties before its content
-                    let content =
-                        self.xml.children(index).find(|&child| self.xml.nodes[child].name == "w:sdtContent");
-                    let [open, close] =
-                        match content.filter(|&child| self.xml.nodes[child].kind == Kind::Start) {
-                            Some(content) => [content, self.xml.nodes[content].end],
-                            None => [index, last],
-                        };
-                    items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_owned()));
-                    self.items(open + 1, close, items);
-                    items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_owned()));
+                    self.wrapper(index, items);
                 }
                 // marks of the spelling of the words that were there
                 "w:proofErr" => {}
@@ -183,17 +232,56 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Reads an element with runs of its own.
+    fn wrapper(&mut self, index: usize, items: &mut Vec<Item>) {
+        let name = &self.xml.nodes[index].name;
+        let last = self.xml.nodes[index].end;
+        // an element of content controls has properties before its content
+        let content = self.xml.children(index).find(|&child| self.xml.nodes[child].name == "w:sdtContent");
+        let [open, close] = match content.filter(|&child| self.xml.nodes[child].kind == Kind::Start) {
+            Some(content) => [content, self.xml.nodes[content].end],
+            None => [index, last],
+        };
+        items.push(Item::Open(copied(self.xml.raw(index, open)), name.to_string()));
+        self.items(open + 1, close, items);
+        items.push(Item::Close(copied(self.xml.raw(close, last)), name.to_string()));
+    }
+
+    /// Reads text with its reading above, which stays. Returns whether it has text.
+    fn ruby(&mut self, ruby: usize, format: &str, items: &mut Vec<Item>) -> bool {
+        let base = self.xml.children(ruby).find(|&child| self.xml.nodes[child].name == "w:rubyBase");
+        let Some(base) = base.filter(|&base| self.xml.nodes[base].kind == Kind::Start) else { return false };
+        let [first, last] = [base, self.xml.nodes[base].end];
+        let name = self.own(self.names.run);
+        let start = format!("<{name}>{format}{}", self.xml.raw(ruby, first));
+        items.push(Item::Open(copied(start), "w:ruby".to_owned()));
+        self.items(first + 1, last, items);
+        let end = self.xml.raw(last, self.xml.nodes[ruby].end);
+        items.push(Item::Close(copied(format!("{end}</{name}>")), "w:ruby".to_owned()));
+        true
+    }
+
     fn run(&mut self, index: usize, items: &mut Vec<Item>) {
         let mut format = String::new();
         let children: Vec<usize> = self.xml.children(index).collect();
         for child in children {
             let node = &self.xml.nodes[child];
             let last = node.end.max(child);
-            match node.name {
+            match &*node.name {
                 name if name == self.names.properties => self.xml.raw(child, last).clone_into(&mut format),
                 name if name == self.names.text => {
                     let mut tokens = Vec::new();
-                    (child + 1..last).for_each(|inside| text_tokens(self.xml.token(inside), &mut tokens));
+                    for inside in child + 1..last {
+                        match self.xml.nodes[inside].kind {
+                            Kind::Text => text_tokens(self.xml.token(inside), &mut tokens),
+                            Kind::CData => {
+                                let text = cdata(self.xml.token(inside));
+                                tokens.push(Inline::text(&Escape::Markup.encode(text), text));
+                            }
+                            // comments, which Word does not write
+                            _ => {}
+                        }
+                    }
                     match items.last_mut() {
                         Some(Item::Text(before, text)) if is_same(before, &format) => text.extend(tokens),
                         _ => items.push(Item::Text(format.clone(), tokens)),
@@ -203,97 +291,22 @@ impl Reader<'_, '_> {
                 name if self.names.breaks.contains(&name) => {
                     items.push(Item::Break(format.clone(), copied(self.xml.raw(child, last))));
                 }
-                _ => items.push(Item::InRun(format.clone(), self.walk(child, last + 1))),
-            }
-        }
-    }
-
-    /// Markup in a run of its own; without a format, it stands between runs.
-    fn in_run(&self, format: &str, markup: Markup) -> Markup {
-        let Names { run, .. } = self.names;
-        if format.is_empty() && matches!(&markup[..], [Part::Copied(raw)] if raw.starts_with("<a:br")) {
-            return markup;
-        }
-        let mut whole = copied(format!("<{run}>{format}"));
-        markup.into_iter().for_each(|part| append(&mut whole, part));
-        push(&mut whole, &format!("</{run}>"));
-        whole
-    }
-
-    /// A part of a paragraph without breaks.
-    fn line(&mut self, items: Vec<Item>) -> Markup {
-        if items.is_empty() {
-            return Markup::new();
-        }
-        let Names { run, text, text_tag, .. } = self.names;
-        let base = base(&items);
-        let start = |format: &str| format!("<{run}>{format}{text_tag}");
-        let end = format!("</{text}></{run}>");
-        let again = start(&base);
-        let between = |markup: Markup| {
-            let mut whole = copied(end.clone());
-            markup.into_iter().for_each(|part| append(&mut whole, part));
-            push(&mut whole, &again);
-            whole
-        };
-        let mut tokens = vec![Inline::Alone(copied(again.clone()))];
-        for item in items {
-            match item {
-                Item::Text(format, text) if is_same(&format, &base) => tokens.extend(text),
-                Item::Text(format, text) => {
-                    let name = "run".to_owned();
-                    tokens.push(Inline::Open {
-                        raw: copied(end.clone() + &start(&format)),
-                        name: name.clone(),
+                "w:ruby" if self.ruby(child, &format, items) => {}
+                name => {
+                    let (format, markup) = (format.clone(), self.walk(child, last + 1));
+                    let mark = self.xml.attribute_of_any_prefix(child, "fldCharType").and_then(Mark::of);
+                    items.push(match (name, mark) {
+                        ("w:fldChar", Some(mark)) => Item::Field(mark, format, markup),
+                        ("w:instrText", _) => {
+                            let text = self.xml.texts(child..last).collect();
+                            Item::Instruction { text, format, markup }
+                        }
+                        _ => Item::InRun(format, markup),
                     });
-                    tokens.extend(text);
-                    tokens.push(Inline::Close { raw: copied(end.clone() + &again), name });
                 }
-                Item::InRun(format, markup) | Item::Break(format, markup) => {
-                    tokens.push(Inline::Alone(between(self.in_run(&format, markup))));
-                }
-                Item::Between(markup) => tokens.push(Inline::Alone(between(markup))),
-                Item::Open(raw, name) => tokens.push(Inline::Open { raw: between(raw), name }),
-                Item::Close(raw, name) => tokens.push(Inline::Close { raw: between(raw), name }),
-            }
-        }
-        tokens.push(Inline::Alone(copied(end.clone())));
-        let empty = Finish::Without(again + &end);
-        let is_unit =
-            tokens.iter().any(|token| matches!(token, Inline::Text { text, .. } if has_words(text)));
-        let style = Style { finish: empty.clone(), ..Style::new(Escape::Markup) };
-        let parts = unit(tokens, style, self.units);
-        if is_unit {
-            return parts;
-        }
-        let tidy = |part: Part| match part {
-            Part::Copied(text) => Part::Copied(empty.apply(text)),
-            unit => unit,
-        };
-        let mut joined = Markup::new();
-        parts.into_iter().for_each(|part| append(&mut joined, part));
-        joined.into_iter().map(tidy).collect()
-    }
-}
-
-/// The format of most of the text.
-fn base(items: &[Item]) -> String {
-    let mut lengths: HashMap<&str, usize> = HashMap::new();
-    let mut best = ("", 0);
-    for item in items {
-        if let Item::Text(format, tokens) = item {
-            let letters = |token: &Inline| match token {
-                Inline::Text { text, .. } => text.chars().filter(|c| c.is_alphanumeric()).count(),
-                _ => 0,
-            };
-            let length = lengths.entry(format).or_default();
-            *length += tokens.iter().map(letters).sum::<usize>();
-            if *length > best.1 {
-                best = (format, *length);
             }
         }
     }
-    best.0.to_owned()
 }
 
 /// Whether two formats look the same: marks of the spelling are none.
