@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wordloom_documents::Format;
+
 use super::{CliError, interrupt};
 
 /// Lines of a round: enough for batches, few enough for early results.
@@ -192,6 +194,12 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
             )));
         }
         Some(_) => {}
+    }
+    if number == 1 && line.starts_with(b"PK\x03\x04") {
+        let known = Format::endings_of(Format::is_binary);
+        return Err(CliError::Input(format!(
+            "{name}: a zip file, which has no lines; documents that are zip files, by their ending or --format, are {known}"
+        )));
     }
     let text = String::from_utf8(line).map_err(|error| {
         let byte = error.utf8_error().valid_up_to() + 1;

@@ -139,6 +139,10 @@ fn render(markup: &Markup, units: &Units, translations: &[Translated]) -> String
 }
 
 pub(crate) fn decoded(bytes: Vec<u8>) -> Result<(String, Encoding), DocumentError> {
+    if bytes.starts_with(b"PK\x03\x04") {
+        let known = Format::endings_of(Format::is_binary);
+        return Err(DocumentError::invalid("text", format!("it is a zip file, as {known} are")));
+    }
     let big_endian = match bytes.get(..2) {
         Some([0xff, 0xfe]) => false,
         Some([0xfe, 0xff]) => true,

@@ -91,7 +91,14 @@ impl Format {
 
     /// All endings in a sentence.
     pub fn endings() -> String {
-        Self::all_endings().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
+        Self::endings_of(|_| true)
+    }
+
+    /// The endings of some formats in a sentence.
+    pub fn endings_of(is_one: fn(Self) -> bool) -> String {
+        let formats = ENDINGS.iter().filter(|(format, _)| is_one(*format));
+        let endings = formats.flat_map(|(_, endings)| endings.iter().map(|ending| format!(".{ending}")));
+        endings.collect::<Vec<_>>().join(" ")
     }
 
     /// Whether a document has columns.

@@ -182,6 +182,26 @@ fn hostile_files_are_refused() {
     for length in [0, 10, good.len() / 2, good.len() - 1] {
         assert!(read(good[..length].to_vec(), Format::Docx).is_err(), "{length} bytes");
     }
+    // the error says what to do
+    let [empty, cut] = [&good[..0], &good[..good.len() - 1]].map(<[u8]>::to_vec);
+    let [other, old] = [b"some text".to_vec(), b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more".to_vec()];
+    for (bytes, says) in [(empty, "empty"), (cut, "cut off"), (other, "no zip file"), (old, "password")] {
+        let error = read(bytes, Format::Docx).expect_err(says);
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    for length in 4..good.len() {
+        let error = read(good[..length].to_vec(), Format::Docx).expect_err("a part of a file");
+        assert!(error.to_string().contains("cut off"), "{length} bytes: {error}");
+    }
+    // packed with bzip2, which the file's directory and its part say
+    let mut packed = zipped(&[document]);
+    let places: Vec<usize> = (0..packed.len()).filter(|&at| packed[at..].starts_with(b"PK")).collect();
+    packed[places[0] + 8] = 12;
+    packed[places[1] + 10] = 12;
+    let error = read(packed, Format::Docx).expect_err("bzip2");
+    assert!(error.to_string().ends_with("save it again"), "{error}");
+    let error = read(good.clone(), Format::Html).expect_err("no text");
+    assert!(error.to_string().contains("a zip file, as .docx .pptx .odt .odp .epub are"), "{error}");
     // any byte may be wrong: an error or a document, and no panic
     for at in (0..good.len()).step_by(211) {
         let mut wrong = good.clone();

@@ -336,7 +336,10 @@ fn files_that_cannot_be() {
     let file = folder.join("text.txt");
     fs::write(&file, "text\n").unwrap();
     let missing = folder.join("missing/text.txt");
-    let cases: [(&[&str], i32, &[&str]); 6] = [
+    let zip = folder.join("letter.docx");
+    fs::write(&zip, b"PK\x03\x04\x14\x00\xff\n").unwrap();
+    let cases: [(&[&str], i32, &[&str]); 7] = [
+        (&["--input", text(&zip), "--format", "lines"], 1, &["letter.docx: a zip file", ".docx .pptx"]),
         (&["--input", text(&missing)], 1, &["cannot read", "missing/text.txt"]),
         (&["--input", text(&folder)], 1, &["cannot read", "is a folder"]),
         (&["--output", text(&missing), "hi"], 1, &["cannot write", "missing/text.txt"]),

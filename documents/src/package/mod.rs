@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::io::{Cursor, Read, Write};
 
 use zip::result::ZipError;
-use zip::{ZipArchive, ZipWriter};
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::charset;
 use super::error::DocumentError;
@@ -56,6 +56,11 @@ impl Package {
             let mut file = archive.by_index(index).map_err(invalid)?;
             let name = file.name().map_err(invalid)?.into_owned();
             let Some(content) = content(format, &name) else { continue };
+            if !matches!(file.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
+                let problem = "it is packed in a way that is not read; \
+                               open the document in the program that made it, and save it again";
+                return Err(DocumentError::Refused { part: name, problem });
+            }
             let packed = file.compressed_size();
             let text = unpacked(&mut file, &name, packed, &mut left)?;
             // a part was read as UTF-8; a byte-order mark stays
@@ -99,7 +104,31 @@ impl Package {
 }
 
 fn open(bytes: &[u8]) -> Result<ZipArchive<Cursor<&[u8]>>, DocumentError> {
-    ZipArchive::new(Cursor::new(bytes)).map_err(invalid)
+    ZipArchive::new(Cursor::new(bytes)).map_err(|error| match no_zip(bytes) {
+        Some(problem) => DocumentError::invalid("document", problem),
+        None => invalid(error),
+    })
+}
+
+/// Why bytes are no zip file, where a look at them tells.
+fn no_zip(bytes: &[u8]) -> Option<&'static str> {
+    /// Length of the record at the end of a zip file.
+    const END: usize = 22;
+    let is_whole = || {
+        let end = bytes.windows(4).rposition(|bytes| bytes == b"PK\x05\x06");
+        end.is_some_and(|at| at + END <= bytes.len())
+    };
+    if bytes.is_empty() {
+        Some("the file is empty")
+    } else if bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+        Some("it has a password or is of an older format; save it again without, in the format of its ending")
+    } else if !bytes.starts_with(b"PK") {
+        Some("it is no zip file, which documents of this format are")
+    } else if !is_whole() {
+        Some("the file is cut off: its end is missing; copy or load it again")
+    } else {
+        None
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
