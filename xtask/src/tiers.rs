@@ -29,7 +29,7 @@ const UNIT: &str = "
     checkpoint checkpoint_pickle constrained_search cpu_ops decode_rules decode_search document_mutants evaluate firefox_files firefox_mutants
     corpus_formats corpus_runs generated generation_config gradients graph house html_elements hub lowering messages
     markup memory model_config packages positions_and_activations quality reader_mutants shader_rules text_families text_formats text_json text_marian
-    text_sentencepiece text_sentences
+    text_sentencepiece text_sentences word
     train_augment train_average train_batches train_folder train_pairs train_schedule train_vocabulary
 ";
 
