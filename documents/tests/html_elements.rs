@@ -78,7 +78,7 @@ fn an_empty_comment_is_closed() {
     }
 }
 
-/// Each of these took time by the square of its length: minutes for a megabyte.
+/// Some of these took time by the square of their length: minutes for this one.
 #[test]
 fn long_runs_of_the_same_signs_are_read_at_once() {
     for part in [

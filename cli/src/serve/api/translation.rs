@@ -87,7 +87,7 @@ fn beginnings(texts: &[String]) -> Vec<String> {
         left -= beginning.chars().count();
         beginning
     });
-    beginnings.take_while(|beginning| !beginning.is_empty()).collect()
+    beginnings.filter(|beginning| !beginning.is_empty()).collect()
 }
 
 fn not_supported(code: &str) -> ApiError {
