@@ -20,8 +20,12 @@ fn main(
     let quad = flat_workgroup(workgroup, workgroups) * COLUMN_QUADS + lane % COLUMN_QUADS;
     var sum = vec4(0.0);
     if (quad < quads) {
-        for (var row = zero(workgroup) + lane / COLUMN_QUADS; row < p.rows; row += ROW_LANES) {
-            sum += x[row * quads + quad];
+        // four reads in flight
+        for (var row = zero(workgroup) + lane / COLUMN_QUADS; row < p.rows; row += 4u * ROW_LANES) {
+            let at = row * quads + quad;
+            let step = ROW_LANES * quads;
+            sum += (of_row(row, at) + of_row(row + ROW_LANES, at + step))
+                + (of_row(row + 2u * ROW_LANES, at + 2u * step) + of_row(row + 3u * ROW_LANES, at + 3u * step));
         }
     }
     sum = reduce_rows(lane, sum);
@@ -29,4 +33,9 @@ fn main(
         let column = vec4(4u * quad) + vec4(0u, 1u, 2u, 3u);
         sums[quad] += select(vec4(0.0), sum, column < vec4(p.width));
     }
+}
+
+// A quad of x; zeros beyond the last row.
+fn of_row(row: u32, at: u32) -> vec4<f32> {
+    return select(vec4(0.0), x[select(0u, at, row < p.rows)], row < p.rows);
 }

@@ -14,14 +14,22 @@ fn main(
     let quad = flat_workgroup(workgroup, workgroups) * COLUMN_QUADS + lane % COLUMN_QUADS;
     var sum = vec4(0.0);
     if (quad < quads()) {
-        for (var row = zero(workgroup) + lane / COLUMN_QUADS; row < p.rows; row += ROW_LANES) {
-            let of_row = statistics[row];
-            let gradient = inside_row(quad, dy[row * quads() + quad]);
-            sum = fma(gradient, centered(row, quad, of_row.x) * of_row.y, sum);
+        // the reads of four rows in flight
+        for (var row = zero(workgroup) + lane / COLUMN_QUADS; row < p.rows; row += 4u * ROW_LANES) {
+            sum += (of_row(row, quad) + of_row(row + ROW_LANES, quad))
+                + (of_row(row + 2u * ROW_LANES, quad) + of_row(row + 3u * ROW_LANES, quad));
         }
     }
     sum = reduce_rows(lane, sum);
     if (lane < COLUMN_QUADS && quad < quads()) {
         gamma_gradient[quad] += sum;
     }
+}
+
+// Four products of a row; zeros beyond the last row.
+fn of_row(row: u32, quad: u32) -> vec4<f32> {
+    let inside = min(row, p.rows - 1u);
+    let moments = statistics[inside];
+    let gradient = inside_row(quad, dy[inside * quads() + quad]);
+    return select(vec4(0.0), gradient * (centered(inside, quad, moments.x) * moments.y), row < p.rows);
 }

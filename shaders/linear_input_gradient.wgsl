@@ -14,12 +14,15 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let row_blocks = (p.rows + 63u) / 64u;
+    let input_blocks = (p.input_quads + 15u) / 16u;
     let group = flat_workgroup(workgroup, workgroups);
-    if (group >= row_blocks * ((p.input_quads + 15u) / 16u)) {
+    let share = group / (row_blocks * input_blocks);
+    let first_quad = share * p.share_quads;
+    if (first_quad >= p.part_quads) {
         return;
     }
     let first_row = group % row_blocks * 64u;
-    let first_input_quad = group / row_blocks * 16u;
+    let first_input_quad = group / row_blocks % input_blocks * 16u;
     let column = lane % 16u;
     let row_quad = lane / 16u * 2u;
 
@@ -31,9 +34,10 @@ fn main(
 
     var upper = mat4x4<f32>();
     var lower = mat4x4<f32>();
-    var next = part_of_tile(reads_dy, first, tile_quad);
+    var next = part_of_tile(reads_dy, first, first_quad + tile_quad);
     var tile = 0u;
-    for (var k = zero(workgroup); k < p.part_quads; k += 4u) {
+    let end = min(first_quad + p.share_quads, p.part_quads);
+    for (var k = zero(workgroup) + first_quad; k < end; k += 4u) {
         if (reads_dy) {
             dy_tiles[tile + at] = next[0];
             dy_tiles[tile + at + 16u] = next[1];
@@ -56,14 +60,14 @@ fn main(
     }
     let row = first_row + 4u * row_quad;
     let quad = first_input_quad + column;
-    store(row, quad, upper[0]);
-    store(row + 1u, quad, upper[1]);
-    store(row + 2u, quad, upper[2]);
-    store(row + 3u, quad, upper[3]);
-    store(row + 4u, quad, lower[0]);
-    store(row + 5u, quad, lower[1]);
-    store(row + 6u, quad, lower[2]);
-    store(row + 7u, quad, lower[3]);
+    store(share, row, quad, upper[0]);
+    store(share, row + 1u, quad, upper[1]);
+    store(share, row + 2u, quad, upper[2]);
+    store(share, row + 3u, quad, upper[3]);
+    store(share, row + 4u, quad, lower[0]);
+    store(share, row + 5u, quad, lower[1]);
+    store(share, row + 6u, quad, lower[2]);
+    store(share, row + 7u, quad, lower[3]);
 }
 
 // Four outputs of four rows of dy or of four inputs of W, a column for each output; zeros beyond the last output.

@@ -15,19 +15,23 @@ fn main(
 ) {
     let input_blocks = (p.input_quads + 15u) / 16u;
     let group = flat_workgroup(workgroup, workgroups);
-    let panel = group / input_blocks;
-    if (64u * panel >= p.part_outputs) {
+    let panels = (p.part_outputs + 63u) / 64u;
+    let panel = group / input_blocks % panels;
+    let share = group / (input_blocks * panels);
+    if (share >= p.shares) {
         return;
     }
+    let first_row = share * p.share_rows;
     let first_input_quad = group % input_blocks * 16u;
     let column = lane % 16u;
     let of_tile = lane / 16u;  // this invocation's rows: this one, and the eighth after it
 
     var upper = mat4x4<f32>();
     var lower = mat4x4<f32>();
-    var next = parts_of_tiles(of_tile, panel * 16u + column, first_input_quad + column);
+    var next = parts_of_tiles(first_row + of_tile, panel * 16u + column, first_input_quad + column);
     var tile = 0u;
-    for (var first = zero(workgroup); first < p.rows; first += 16u) {
+    let end = min(first_row + p.share_rows, p.rows);
+    for (var first = zero(workgroup) + first_row; first < end; first += 16u) {
         dy_tiles[tile + lane] = next[0];
         dy_tiles[tile + lane + 128u] = next[1];
         x_tiles[tile + lane] = next[2];
@@ -42,14 +46,14 @@ fn main(
         tile = 256u - tile;  // the other one, which all lanes have left before the barrier
     }
     let quad = first_input_quad + 2u * of_tile;
-    add(panel, column, quad, 0u, upper[0]);
-    add(panel, column, quad, 1u, upper[1]);
-    add(panel, column, quad, 2u, upper[2]);
-    add(panel, column, quad, 3u, upper[3]);
-    add(panel, column, quad + 1u, 0u, lower[0]);
-    add(panel, column, quad + 1u, 1u, lower[1]);
-    add(panel, column, quad + 1u, 2u, lower[2]);
-    add(panel, column, quad + 1u, 3u, lower[3]);
+    add(share, panel, column, quad, 0u, upper[0]);
+    add(share, panel, column, quad, 1u, upper[1]);
+    add(share, panel, column, quad, 2u, upper[2]);
+    add(share, panel, column, quad, 3u, upper[3]);
+    add(share, panel, column, quad + 1u, 0u, lower[0]);
+    add(share, panel, column, quad + 1u, 1u, lower[1]);
+    add(share, panel, column, quad + 1u, 2u, lower[2]);
+    add(share, panel, column, quad + 1u, 3u, lower[3]);
 }
 
 // Four outputs and four inputs of a row and of the eighth after it.

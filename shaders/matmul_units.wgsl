@@ -1,6 +1,6 @@
 // A linear layer on matrix units: a tile of TILE rows and TILE outputs per workgroup, 32 inputs at a time. Each subgroup has 32
 // rows and 32 outputs. While a tile is multiplied, the next one is read.
-// uses: shared/matrix_units.wgsl, shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/grid.wgsl
+// uses: shared/unit_layer.wgsl, shared/matrix_units.wgsl, shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/grid.wgsl
 enable f16;
 enable wgpu_cooperative_matrix;
 
@@ -16,6 +16,7 @@ override W_STRIDE: u32 = TILE_QUADS + 2u;
 var<workgroup> x_high: array<vec4<f16>, TILE * X_STRIDE>;  // [TILE rows, 32 inputs]
 var<workgroup> x_low: array<vec4<f16>, TILE * X_STRIDE>;   // [TILE rows, 32 inputs]
 var<workgroup> w_tile: array<vec4<f16>, 32u * W_STRIDE>;   // [32 inputs, TILE outputs]
+var<workgroup> w_low: array<vec4<f16>, 32u * W_STRIDE * LOW_WEIGHTS + 1u>;  // the same, of weights in f32
 
 const SUMS_STRIDE: u32 = 4u;
 var<workgroup> sums: array<vec4<f32>, LANES / 32u * SUMS>;  // of all subgroups
@@ -72,10 +73,10 @@ fn main(
             x_low[x_at + 3u * ROWS_APART * X_STRIDE] = low_of(next_x[3], high_3);
         }
         if (w_row < 8u) {
-            w_tile[w_at] = vec4<f16>(next_w[0]);
-            w_tile[w_at + W_STRIDE] = vec4<f16>(next_w[1]);
-            w_tile[w_at + 2u * W_STRIDE] = vec4<f16>(next_w[2]);
-            w_tile[w_at + 3u * W_STRIDE] = vec4<f16>(next_w[3]);
+            stage_weights(w_at, next_w[0], nothing);
+            stage_weights(w_at + W_STRIDE, next_w[1], nothing);
+            stage_weights(w_at + 2u * W_STRIDE, next_w[2], nothing);
+            stage_weights(w_at + 3u * W_STRIDE, next_w[3], nothing);
         }
         workgroupBarrier();
         next_x = scaled_inputs(starts, k + 8u + x_column);
@@ -95,6 +96,14 @@ fn main(
             high_11 = coopMultiplyAdd(x_high_1, w_1, high_11);
             low_10 = coopMultiplyAdd(x_low_1, w_0, low_10);
             low_11 = coopMultiplyAdd(x_low_1, w_1, low_11);
+            if (LOW_WEIGHTS == 1u) {
+                let w_low_0 = coopLoadT<coop_mat16x16<f16, B>>(&w_low[4u * i * W_STRIDE + tile_quad], W_STRIDE);
+                let w_low_1 = coopLoadT<coop_mat16x16<f16, B>>(&w_low[4u * i * W_STRIDE + tile_quad + 4u], W_STRIDE);
+                low_00 = coopMultiplyAdd(x_high_0, w_low_0, low_00);
+                low_01 = coopMultiplyAdd(x_high_0, w_low_1, low_01);
+                low_10 = coopMultiplyAdd(x_high_1, w_low_0, low_10);
+                low_11 = coopMultiplyAdd(x_high_1, w_low_1, low_11);
+            }
         }
         workgroupBarrier();
     }
@@ -116,4 +125,16 @@ fn main(
     coopStoreT(high_11 + low_11 * LOW_UNIT, &sums[subgroup * SUMS], SUMS_STRIDE);
     workgroupBarrier();
     store_sums(subgroup, 1u, row + 16u, quad + 4u, lane % 32u, 32u);
+}
+
+// Four outputs of an input.
+fn stage_weights(at: u32, numbers: vec4<f32>, nothing: u32) {
+    if (LOW_WEIGHTS == 0u) {
+        w_tile[at] = vec4<f16>(numbers);
+        return;
+    }
+    let scaled = numbers * UNIT_SCALE;
+    let high = high_of(scaled, nothing);
+    w_tile[at] = vec4<f16>(high);
+    w_low[at] = low_of(scaled, high);
 }

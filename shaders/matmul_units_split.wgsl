@@ -1,6 +1,6 @@
 // A linear layer on matrix units, for few tiles: 32 rows and 32 outputs (half a panel) per workgroup, 128 inputs at a time. Each
 // of eight subgroups has 16 of these inputs. While a tile is multiplied, the next one is read.
-// uses: shared/matrix_units.wgsl, shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/grid.wgsl
+// uses: shared/unit_layer.wgsl, shared/matrix_units.wgsl, shared/linear.wgsl, shared/plain_inputs.wgsl, shared/weights_*.wgsl, shared/grid.wgsl
 enable f16;
 enable wgpu_cooperative_matrix;
 

@@ -31,7 +31,7 @@ const IN_RUNS: &str = "
     activate activate_gradient adam ban_repeats batch_norm batch_norm_gradient batch_norm_sums batch_statistics beam_step clip_factor column_sums column_tokens copy_rows dropout embedding_gradient
     greedy_step greedy_step_workgroup heatmap layer_norm_gradient layer_norm_weight_gradient length_projection_gradient
     project_packed project_packed_gradient
-    linear_input_gradient linear_input_gradient_slices linear_weight_gradient linear_weight_gradient_slices map_blocks
+    map_blocks
     map_blocks_of_blocks map_maxima penalize_repeats ranged_attention ranged_attention_bias_gradient
     ranged_attention_key_gradient ranged_attention_query_gradient ranged_attention_statistics reorder_slots reset_bans
     row_maxima softmax_loss sum_blocks sum_losses sum_squares tie_rows

@@ -10,11 +10,12 @@ struct Params {
     part_quads: u32,    // quads of this part
     scale: f32,
     earlier: u32,       // 0: nothing, 1: the buffer `earlier`, 2: what dx holds
+    share_quads: u32,   // quads of dy that a workgroup adds up; dx has a sum for each share
 }
 
 @group(0) @binding(0) var<storage, read>       dy: array<vec4<f32>>;       // [rows, outputs]
 @group(0) @binding(2) var<storage, read>       earlier: array<vec4<f32>>;  // [rows, inputs]
-@group(0) @binding(3) var<storage, read_write> dx: array<vec4<f32>>;       // [rows, inputs]
+@group(0) @binding(3) var<storage, read_write> dx: array<vec4<f32>>;       // [shares, rows, inputs]
 @group(1) @binding(0) var<uniform> p: Params;
 
 // Four outputs of a row of dy in this part; zeros beyond the last one. Rows beyond the last one repeat it.
@@ -30,12 +31,12 @@ fn weight_quad(quad: u32, input: u32) -> vec4<f32> {
     return select(vec4(0.0), weight[block + 16u * inside], quad < p.part_quads);
 }
 
-// Stores four inputs of a row inside the matrix, with zeros beyond the last input.
-fn store(row: u32, quad: u32, sum: vec4<f32>) {
+// Stores four inputs of a row of a share inside the matrix, with zeros beyond the last input.
+fn store(share: u32, row: u32, quad: u32, sum: vec4<f32>) {
     if (row >= p.rows || quad >= p.input_quads) {
         return;
     }
-    let at = row * p.input_quads + quad;
+    let at = (share * p.rows + row) * p.input_quads + quad;
     var value = sum * p.scale;
     if (p.earlier == 1u) {
         value += earlier[at];

@@ -3,6 +3,10 @@
 
 const BLOCK_STEP: u32 = 32u;  // distance to the same outputs' block, four inputs later
 
+// On matrix units, f16 holds them.
+const LOW_WEIGHTS: u32 = 0u;
+const UNIT_SCALE: f32 = 1.0;
+
 // The first block of four neighbouring outputs.
 fn first_block(part_quad: u32, input_quads: u32) -> u32 {
     return part_quad / 16u * (input_quads * 32u) + part_quad % 16u;

@@ -3,6 +3,10 @@
 
 const BLOCK_STEP: u32 = 64u;  // distance to the same outputs' block, four inputs later
 
+// On matrix units, each is a sum of two f16, scaled so that f16 holds numbers up to a million.
+const LOW_WEIGHTS: u32 = 1u;
+const UNIT_SCALE: f32 = 0.0625;
+
 // The first block of four neighbouring outputs.
 fn first_block(part_quad: u32, input_quads: u32) -> u32 {
     return part_quad / 16u * (input_quads * 64u) + part_quad % 16u;

@@ -15,6 +15,8 @@ pub(super) struct Cases {
     pub weights: WeightTable,
     pub inputs: Vec<(State, Input)>,
     pub list: Vec<Case>,
+    /// Whether the weights are stored as those of a training.
+    pub trains: bool,
 }
 
 /// Content of a state before a run.
@@ -39,6 +41,8 @@ pub(super) struct Case {
 pub(super) enum Compared {
     /// `|got - want| <= absolute + relative * |want|`
     Numbers(f32, f32),
+    /// `|got - want| <= absolute + relative * |want|`, of a matrix with so many inputs, which a GPU keeps in panels.
+    Panels { inputs: usize, absolute: f32, relative: f32 },
     /// A selection, `[rows, 2 * candidates + others]`: values, tokens, which must be equal, and other numbers.
     Best { candidates: usize, others: usize },
 }
@@ -89,7 +93,7 @@ impl Cases {
         let built = build(&mut graph).and_then(|value| {
             let Shape { rows, width } = graph.shape(value);
             let state = match compared {
-                Compared::Numbers(..) => self.states.f32("result", rows, width),
+                Compared::Numbers(..) | Compared::Panels { .. } => self.states.f32("result", rows, width),
                 Compared::Best { .. } => self.states.u32("result", rows, width),
             };
             graph.keep(value, state)?;

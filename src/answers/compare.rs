@@ -9,9 +9,9 @@ use crate::gpu::{Gpu, GpuError};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::graph::Target;
 use crate::graph::{Plan, Session, State, Upload, Weights};
-use crate::kernels::AdapterClass;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::kernels::Dispatch;
+use crate::kernels::{AdapterClass, PANEL};
 use crate::precision::WeightPrecision;
 
 /// Programs of a session: more would hold much memory at once.
@@ -171,7 +171,10 @@ fn weights(
     stored: WeightPrecision,
 ) -> Result<Weights, GpuError> {
     let table = &cases.weights;
-    let mut weights = Weights::allocate(device, table, stored)?;
+    let mut weights = match cases.trains {
+        true => Weights::allocate_to_train(device, table)?,
+        false => Weights::allocate(device, table, stored)?,
+    };
     let mut upload = Upload::new((0..table.entries().len()).collect());
     let mut source = RandomWeights { table, precision };
     while upload.advance(device.gpu(), table, &mut weights, &mut source).map_err(|error| error.of_gpu())? {}
@@ -222,6 +225,13 @@ fn difference(compared: Compared, got: &[f32], want: &[f32]) -> f32 {
     };
     match compared {
         Compared::Numbers(absolute, relative) => of_numbers(got, want, absolute, relative),
+        Compared::Panels { inputs, absolute, relative } => {
+            let place =
+                |output: usize, input: usize| (output / PANEL * inputs + input) * PANEL + output % PANEL;
+            let of_output = |output: usize| (0..inputs).map(move |input| place(output, input));
+            let rows: Vec<f32> = (0..got.len() / inputs).flat_map(of_output).map(|at| got[at]).collect();
+            of_numbers(&rows, want, absolute, relative)
+        }
         Compared::Best { candidates, others } => {
             let width = 2 * candidates + others;
             let rows = got.chunks_exact(width).zip(want.chunks_exact(width));

@@ -3,6 +3,7 @@
 use super::cases::{Cases, Compared};
 use super::sizes;
 use crate::activation::Activation;
+use crate::graph::TRAINING;
 use crate::ops::{Linear, Normalization};
 use crate::scores::{NO_TOKEN, ScoreRules, ScoreSpace, TopKShape};
 
@@ -50,6 +51,29 @@ pub(super) fn linear(cases: &mut Cases) {
             g.linear(x, layer, Activation::Identity, None)
         });
         case.timed();
+    }
+}
+
+/// What a training computes for each layer. Its other kernels are checked by steps of a training.
+pub(super) fn gradients(cases: &mut Cases) {
+    if !TRAINING {
+        return;
+    }
+    cases.trains = true;
+    for [rows, inputs, outputs] in sizes::GRADIENTS {
+        let (x, dy) = (cases.random(rows, inputs), cases.random(rows, outputs));
+        let dweight = cases.f32(outputs, inputs, vec![0.0; outputs * inputs]);
+        let layer = Linear { weight: cases.matrix(outputs, inputs), bias: None, scale: 0.5 };
+        let what = format!("gradients of linear [{rows}, {inputs}] · [{inputs}, {outputs}]");
+        let (absolute, relative) = (1e-4, 1e-5);
+        cases
+            .add(what, Compared::Numbers(absolute, relative), |g| {
+                let [x, dy, dweight] = [x, dy, dweight].map(|state| g.state(state));
+                g.linear_gradients([dy, x], layer, dweight)
+            })
+            .also(dweight, Compared::Panels { inputs, absolute, relative })
+            // for matrix units, which browsers do not have
+            .quick(rows == 1100 && cfg!(not(target_arch = "wasm32")));
     }
 }
 

@@ -41,7 +41,7 @@ impl Group {
 }
 
 /// All groups.
-pub const GROUPS: [Group; 16] = [
+pub const GROUPS: [Group; 17] = [
     Group { name: "linear layers", has_matrices: true, add: layers::linear },
     Group { name: "norm and linear layer", has_matrices: true, add: layers::normalized_linear },
     Group { name: "output layer", has_matrices: true, add: layers::output_layer },
@@ -58,6 +58,7 @@ pub const GROUPS: [Group; 16] = [
     Group { name: "rows", has_matrices: false, add: rows::copies },
     Group { name: "recurrence", has_matrices: false, add: rows::recurrent },
     Group { name: "projected keys", has_matrices: false, add: rows::low_rank },
+    Group { name: "gradients of linear layers", has_matrices: false, add: layers::gradients },
 ];
 
 /// Asks a device for a few answers, with the kernels of its class and one weight precision, and takes the result. Does nothing

@@ -33,6 +33,9 @@ pub const LINEAR: [[usize; 3]; 24] = [
 /// Rows, inputs and outputs of a linear layer with enough tiles for a large GPU, also of the largest size.
 pub const MANY_ROWS: [usize; 3] = [770, 68, 1988];
 
+/// Rows, inputs and outputs of gradients: of few tiles, and of enough for matrix units, whose summands are shared out. Whole panels and quads.
+pub const GRADIENTS: [[usize; 3]; 2] = [[70, 68, 192], [1100, 68, 1536]];
+
 /// Elements of a row, tokens of a vocabulary, and rows of an embedding.
 pub const EMBEDDING: [(usize, usize, usize); 4] = [(1, 1, 1), (6, 130, 5), (64, 200, 33), (129, 64, 3)];
 

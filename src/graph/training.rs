@@ -49,6 +49,8 @@ pub struct Training {
     pub attention_dropout: f32,
     /// Gradients of the weights, by index; `None` for weights that are not trained.
     pub weight_gradients: Vec<Option<State>>,
+    /// Logits that the loss computes at a time, at most, unless one row has more.
+    pub logits_at_once: usize,
     /// For each u32 state of token ids or positions: its rows, sorted.
     pub sorted: Vec<(State, SortedRows)>,
 }

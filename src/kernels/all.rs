@@ -6,7 +6,7 @@ use super::{
     column_tokens, copy_rows, dropout, edits, embed, embedding_gradient, gather_rows, heatmap, layer_norm,
     layer_norm_gradient, linear, linear_gradient, log_probability, log_softmax_top_k, low_rank, map_blocks,
     normalized_linear, output_layer, project_length, project_packed, ranged_attention, search,
-    selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows, term_scores, tie_rows,
+    selected_linear, softmax_loss, ssru, sum_blocks, sum_losses, sum_rows, sum_shares, term_scores, tie_rows,
     vocabulary_chunks,
 };
 
@@ -16,7 +16,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     WITHOUT_WEIGHTS.into_iter().chain(by_precision)
 }
 
-const WITHOUT_WEIGHTS: [&Kernel; 74] = [
+const WITHOUT_WEIGHTS: [&Kernel; 73] = [
     &activate::ACTIVATE,
     &activate::ACTIVATE_GRADIENT,
     &adam::ADAM,
@@ -58,9 +58,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 74] = [
     &layer_norm_gradient::LAYER_NORM_GRADIENT,
     &layer_norm_gradient::LAYER_NORM_WEIGHT_GRADIENT,
     &linear_gradient::LINEAR_INPUT_GRADIENT,
-    &linear_gradient::LINEAR_INPUT_GRADIENT_SLICES,
     &linear_gradient::LINEAR_WEIGHT_GRADIENT,
-    &linear_gradient::LINEAR_WEIGHT_GRADIENT_SLICES,
     &log_probability::LOG_PROBABILITY,
     &log_softmax_top_k::CHUNK_CANDIDATES,
     &log_softmax_top_k::TOP_K_MERGE,
@@ -87,6 +85,7 @@ const WITHOUT_WEIGHTS: [&Kernel; 74] = [
     &sum_blocks::SUM_BLOCKS,
     &sum_losses::SUM_LOSSES,
     &sum_rows::SUM_ROWS,
+    &sum_shares::SUM_SHARES,
     &term_scores::TERM_SCORES,
     &tie_rows::TIE_ROWS,
     &vocabulary_chunks::VOCABULARY_CHUNKS,

@@ -1,5 +1,8 @@
 //! The gradients of a linear layer's product `scale · x · Wᵀ`: of its input, `dx = earlier + scale · dy · W`, and of its
 //! weights, `dW += scale · dyᵀ · x`. Weights are f32, and their gradient has the same panels.
+//!
+//! A gradient of few tiles has too few workgroups for a large GPU. Then several workgroups share out the summands of each tile, and
+//! [`sum_shares`](super::sum_shares) adds up their sums.
 
 use std::ops::Range;
 
@@ -13,26 +16,10 @@ pub static LINEAR_INPUT_GRADIENT: Kernel = Kernel {
     params: LinearInputGradientParams::FIELDS,
 };
 
-/// 64 rows and 16 inputs per workgroup, whose lanes share the outputs: for values of few tiles.
-pub static LINEAR_INPUT_GRADIENT_SLICES: Kernel = Kernel {
-    name: "linear_input_gradient_slices",
-    wgsl: wgsl!("linear_input_gradient_slices" + "input_gradient" + "weights_f32" + "multiply_add" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Read, Access::Write],
-    params: LinearInputGradientParams::FIELDS,
-};
-
 /// A tile of 64 outputs and 64 inputs per workgroup.
 pub static LINEAR_WEIGHT_GRADIENT: Kernel = Kernel {
     name: "linear_weight_gradient",
     wgsl: wgsl!("linear_weight_gradient" + "weight_gradient" + "multiply_add" + "grid"),
-    storage: &[Access::Read, Access::Read, Access::Write],
-    params: LinearWeightGradientParams::FIELDS,
-};
-
-/// 64 outputs and 16 inputs per workgroup, whose lanes share the rows: for matrices of few tiles.
-pub static LINEAR_WEIGHT_GRADIENT_SLICES: Kernel = Kernel {
-    name: "linear_weight_gradient_slices",
-    wgsl: wgsl!("linear_weight_gradient_slices" + "weight_gradient" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Write],
     params: LinearWeightGradientParams::FIELDS,
 };
@@ -56,6 +43,8 @@ params! {
         pub scale: f32,
         /// 0: nothing, 1: the buffer `earlier`, 2: what dx holds.
         pub earlier: u32,
+        /// Quads of dy that a workgroup adds up.
+        pub share_quads: u32,
     }
 }
 
@@ -76,6 +65,10 @@ params! {
         pub part_outputs: u32,
         /// Factor of the product.
         pub scale: f32,
+        /// Rows that a workgroup adds up.
+        pub share_rows: u32,
+        /// Shares of the rows.
+        pub shares: u32,
     }
 }
 
@@ -103,117 +96,130 @@ pub enum Earlier {
     Output,
 }
 
-/// The ways to share a gradient out among workgroups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// Tiles of 64 × 64 elements: [`LINEAR_INPUT_GRADIENT`], [`LINEAR_WEIGHT_GRADIENT`].
-    Tiles,
-    /// Tiles of 64 × 16 elements, whose lanes share the summands: [`LINEAR_INPUT_GRADIENT_SLICES`],
-    /// [`LINEAR_WEIGHT_GRADIENT_SLICES`].
-    Slices,
-}
-
-impl Variant {
-    /// All variants.
-    pub const ALL: [Self; 2] = [Self::Tiles, Self::Slices];
-
-    /// Workgroups for a gradient of `rows` rows of x, or outputs of a matrix, and so many inputs.
-    fn workgroups(self, rows: usize, inputs: usize) -> usize {
-        let inputs_of_tile = match self {
-            Self::Tiles => 64,
-            Self::Slices => 16,
-        };
-        rows.div_ceil(64) * inputs.div_ceil(inputs_of_tile)
+impl Earlier {
+    pub(super) const fn code(self) -> u32 {
+        match self {
+            Self::Nothing => 0,
+            Self::Buffer => 1,
+            Self::Output => 2,
+        }
     }
 }
 
-/// Minimum workgroups that keep a large GPU busy.
-const BUSY_FROM: usize = 512;
+/// Elements of a tile's side, and summands that a workgroup of any kernel reads at a time.
+const TILE: usize = 64;
+const STEP: usize = 32;
 
-/// Picks the variant for a gradient of `rows` rows of x, or outputs of a matrix, and so many inputs: tiles, which read
-/// least, if there are enough of them. A software adapter has few cores to keep busy.
-pub fn choose(rows: usize, inputs: usize, class: AdapterClass) -> Variant {
-    let busy = Variant::Tiles.workgroups(rows, inputs) >= BUSY_FROM;
-    if busy || class.is_software() { Variant::Tiles } else { Variant::Slices }
+/// Workgroups that keep a large GPU busy, and summands that are worth a workgroup.
+const BUSY_FROM: usize = 512;
+const WORTH_A_SHARE: usize = 256;
+
+/// Shares of `summands` summands: equal ones but for the last, and at most so many as were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// Summands of each.
+    pub length: usize,
+    /// Number.
+    pub count: usize,
+}
+
+impl Shares {
+    /// At most `count` shares of whole steps.
+    pub fn new(summands: usize, count: usize) -> Self {
+        let length = summands.div_ceil(count.max(1)).next_multiple_of(STEP);
+        Self { length, count: summands.div_ceil(length) }
+    }
+
+    /// Shares of a gradient of `tiles` tiles. A software adapter has few cores to keep busy.
+    fn choose(summands: usize, tiles: usize, class: AdapterClass) -> Self {
+        let wanted = match class.is_software() {
+            true => 1,
+            false => BUSY_FROM.div_ceil(tiles).min(summands / WORTH_A_SHARE),
+        };
+        Self::new(summands, wanted)
+    }
 }
 
 impl LinearGradientShape {
     fn check(&self, part: &Range<usize>) {
         assert!(part.start.is_multiple_of(PANEL) && part.end <= self.outputs, "outputs {part:?} of {self:?}");
     }
+
+    fn input_tiles(&self) -> usize {
+        self.rows.div_ceil(TILE) * self.inputs.div_ceil(TILE)
+    }
+
+    fn weight_tiles(&self, part: &Range<usize>) -> usize {
+        part.len().div_ceil(PANEL) * self.inputs.div_ceil(TILE)
+    }
+
+    /// How the outputs `part` are shared out for the gradient of the input.
+    pub fn input_shares(&self, part: &Range<usize>, class: AdapterClass) -> Shares {
+        Shares::choose(part.len(), self.input_tiles(), class)
+    }
+
+    /// How the rows are shared out for the gradient of the weights of the outputs `part`.
+    pub fn weight_shares(&self, part: &Range<usize>, class: AdapterClass) -> Shares {
+        Shares::choose(self.rows, self.weight_tiles(part), class)
+    }
+
+    /// Elements of a gradient of the input.
+    pub fn input_elements(&self) -> usize {
+        self.rows * stride(self.inputs)
+    }
+
+    /// Elements of a gradient of the weights of the outputs `part`, in panels.
+    pub fn weight_elements(&self, part: &Range<usize>) -> usize {
+        part.len().next_multiple_of(PANEL) * stride(self.inputs)
+    }
 }
 
 /// The gradient of the input, from the outputs `part`, which starts at a multiple of [`PANEL`].
 ///
-/// * storage: dy `[rows, outputs]`, weight (f32 panels of `part`), earlier `[rows, inputs]`, dx `[rows, inputs]`
+/// * storage: dy `[rows, outputs]`, weight (f32 panels of `part`), earlier `[rows, inputs]`, dx `[shares, rows, inputs]`
+/// * with several shares, `earlier` is [`Earlier::Nothing`], and [`sum_shares`](super::sum_shares) follows
 /// * without [`Earlier::Buffer`], any other buffer than dx can be bound for `earlier`
 pub fn input_dispatch(
     shape: &LinearGradientShape,
     part: Range<usize>,
     earlier: Earlier,
-    class: AdapterClass,
-) -> Dispatch {
-    input_dispatch_variant(shape, part, earlier, choose(shape.rows, shape.inputs, class))
-}
-
-/// [`input_dispatch`] with a given kernel, for tests and measurements.
-pub fn input_dispatch_variant(
-    shape: &LinearGradientShape,
-    part: Range<usize>,
-    earlier: Earlier,
-    variant: Variant,
+    shares: Shares,
 ) -> Dispatch {
     shape.check(&part);
-    let input_quads = stride(shape.inputs) / 4;
+    assert!(shares.count == 1 || earlier == Earlier::Nothing, "{earlier:?} of {} shares", shares.count);
     let params = LinearInputGradientParams {
         rows: shape.rows as u32,
         inputs: shape.inputs as u32,
-        input_quads: input_quads as u32,
+        input_quads: (stride(shape.inputs) / 4) as u32,
         output_quads: (stride(shape.outputs) / 4) as u32,
         first_quad: (part.start / 4) as u32,
         part_quads: part.len().div_ceil(4) as u32,
         scale: shape.scale,
-        earlier: match earlier {
-            Earlier::Nothing => 0,
-            Earlier::Buffer => 1,
-            Earlier::Output => 2,
-        },
+        earlier: earlier.code(),
+        share_quads: (shares.length / 4) as u32,
     };
-    let kernel = match variant {
-        Variant::Tiles => &LINEAR_INPUT_GRADIENT,
-        Variant::Slices => &LINEAR_INPUT_GRADIENT_SLICES,
-    };
-    Dispatch::new(kernel, Vec::new(), &params, fold(variant.workgroups(shape.rows, shape.inputs), 1))
+    let workgroups = fold(shape.input_tiles() * shares.count, 1);
+    Dispatch::new(&LINEAR_INPUT_GRADIENT, Vec::new(), &params, workgroups)
 }
 
 /// Adds the gradient of the weights of the outputs `part`, which starts at a multiple of [`PANEL`]. Padding stays zero.
 ///
 /// * storage: dy `[rows, outputs]`, x `[rows, inputs]`, weight gradient (f32 panels of `part`)
-pub fn weight_dispatch(shape: &LinearGradientShape, part: Range<usize>, class: AdapterClass) -> Dispatch {
-    let variant = choose(part.len(), shape.inputs, class);
-    weight_dispatch_variant(shape, part, variant)
-}
-
-/// [`weight_dispatch`] with a given kernel, for tests and measurements.
-pub fn weight_dispatch_variant(
-    shape: &LinearGradientShape,
-    part: Range<usize>,
-    variant: Variant,
-) -> Dispatch {
+/// * with several shares, the last is their sums `[shares]` of such panels, which are not added to it, and
+///   [`sum_shares`](super::sum_shares) follows
+pub fn weight_dispatch(shape: &LinearGradientShape, part: Range<usize>, shares: Shares) -> Dispatch {
     shape.check(&part);
-    let input_quads = stride(shape.inputs) / 4;
     let params = LinearWeightGradientParams {
         rows: shape.rows as u32,
         inputs: shape.inputs as u32,
-        input_quads: input_quads as u32,
+        input_quads: (stride(shape.inputs) / 4) as u32,
         output_quads: (stride(shape.outputs) / 4) as u32,
         first_quad: (part.start / 4) as u32,
         part_outputs: part.len() as u32,
         scale: shape.scale,
+        share_rows: shares.length as u32,
+        shares: shares.count as u32,
     };
-    let kernel = match variant {
-        Variant::Tiles => &LINEAR_WEIGHT_GRADIENT,
-        Variant::Slices => &LINEAR_WEIGHT_GRADIENT_SLICES,
-    };
-    Dispatch::new(kernel, Vec::new(), &params, fold(variant.workgroups(part.len(), shape.inputs), 1))
+    let workgroups = fold(shape.weight_tiles(&part) * shares.count, 1);
+    Dispatch::new(&LINEAR_WEIGHT_GRADIENT, Vec::new(), &params, workgroups)
 }

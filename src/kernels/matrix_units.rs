@@ -1,11 +1,11 @@
 //! Linear layers on matrix units (tensor cores): `wgpu`'s cooperative matrices of 16 × 16, f16 operands and f32 sums.
 //!
-//! f16 takes nothing from the weights, which have 16 or 8 bits, and little from the inputs: each is split into two f16, which keep 22 of
-//! f32's 24 bits, up to 16 million; larger inputs become infinite. Sums have another order than those of [`linear`](super::linear), so
+//! f16 takes nothing from weights of 16 or 8 bits, and little from the inputs: each is split into two f16, which keep 22 of
+//! f32's 24 bits, up to 16 million; larger inputs become infinite. So are weights in f32, up to a million. Sums have another order than those of [`linear`](super::linear), so
 //! a row's last bits differ from those with few rows, as they do with tiles.
 
 use super::linear::{self, LinearParams};
-use super::{Access, Dispatch, Kernel, PANEL, fold};
+use super::{Access, Dispatch, Kernel, PANEL, fold, unit_gradient};
 use crate::precision::WeightPrecision;
 
 const STORAGE: &[Access] = &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write];
@@ -17,7 +17,7 @@ macro_rules! kernels {
     };
     ($prefix:literal, $kernel:literal, $stored:tt) => {
         by_precision!(
-            @one $prefix, $stored, $kernel + "matrix_units" + "linear" + "plain_inputs" + "activation" + "grid", STORAGE,
+            @one $prefix, $stored, $kernel + "unit_layer" + "matrix_units" + "linear" + "plain_inputs" + "activation" + "grid", STORAGE,
             LinearParams::FIELDS
         )
     };
@@ -28,6 +28,9 @@ pub static WIDE_MATMUL_UNITS: [Kernel; 2] = kernels!("wide_", "matmul_units");
 
 /// A tile of 64 rows and 64 outputs per workgroup.
 pub static MATMUL_UNITS: [Kernel; 2] = kernels!("", "matmul_units");
+
+/// The same for weights in f32, which are a sum of two f16, too.
+pub static MATMUL_UNITS_OF_FLOATS: Kernel = kernels!("", "matmul_units", "f32");
 
 /// A tile of 32 rows and 32 outputs per workgroup, whose subgroups split the inputs: keeps a GPU busy with few tiles.
 pub static MATMUL_UNITS_SPLIT: [Kernel; 2] = kernels!("", "matmul_units_split");
@@ -59,6 +62,11 @@ impl Variant {
             Self::Tile => &MATMUL_UNITS,
             Self::Split => &MATMUL_UNITS_SPLIT,
         }
+    }
+
+    /// Whether there is a kernel for such weights.
+    fn has(self, precision: WeightPrecision) -> bool {
+        precision != WeightPrecision::F32 || self == Self::Tile
     }
 
     /// Rows and outputs of a workgroup.
@@ -93,23 +101,30 @@ const ENOUGH_TILES: usize = 96;
 
 /// All kernels that need matrix units.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    Variant::ALL.into_iter().flat_map(Variant::kernels)
+    let of_layers = Variant::ALL.into_iter().flat_map(Variant::kernels);
+    let of_gradients = [&unit_gradient::LARGEST, &unit_gradient::INPUT, &unit_gradient::WEIGHT];
+    of_layers.chain([&MATMUL_UNITS_OF_FLOATS]).chain(of_gradients)
 }
 
-/// The same layer on matrix units; `None` if it has too few tiles, no kernel for many rows, or weights in f32.
+/// The same layer on matrix units; `None` if it has too few tiles, or no kernel for many rows.
 pub fn dispatch(layer: &Dispatch) -> Option<Dispatch> {
-    [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED].iter().find_map(|it| it.precision_of(layer.kernel))?;
+    let of_many_rows = [&linear::MATMUL_SPLIT, &linear::MATMUL_TILED];
+    let precision = of_many_rows.iter().find_map(|it| it.precision_of(layer.kernel))?;
     let params = layer.read_params();
-    let pays = |it: &Variant| it.tiles(&params) >= ENOUGH_TILES && it.is_filled(params.rows as usize);
+    let pays = |it: &Variant| {
+        it.has(precision) && it.tiles(&params) >= ENOUGH_TILES && it.is_filled(params.rows as usize)
+    };
     let variant = Variant::ALL.into_iter().find(pays)?;
     dispatch_variant(layer, variant)
 }
 
-/// [`dispatch`] with a given kernel, for any number of rows: for tests and measurements.
+/// [`dispatch`] with a given kernel, for any number of rows: for tests and measurements. `None` if it does not take these weights.
 pub fn dispatch_variant(layer: &Dispatch, variant: Variant) -> Option<Dispatch> {
     let variants = linear::Variant::ALL.into_iter();
-    let kernel = match variants.map(linear::Variant::kernels).find_map(|it| it.precision_of(layer.kernel))? {
-        WeightPrecision::F32 => return None,
+    let precision = variants.map(linear::Variant::kernels).find_map(|it| it.precision_of(layer.kernel))?;
+    let kernel = match precision {
+        _ if !variant.has(precision) => return None,
+        WeightPrecision::F32 => &MATMUL_UNITS_OF_FLOATS,
         WeightPrecision::F16 => &variant.kernels()[0],
         WeightPrecision::Q8 => &variant.kernels()[1],
     };
@@ -152,7 +167,9 @@ mod tests {
         );
         assert_eq!(moved(192, 37_000, f16), Some(("matmul_units_f16", 3 * 579)));
         assert_eq!(moved(193, 37_000, f16), Some(("wide_matmul_units_f16", 2 * 290)));
-        assert_eq!(moved(512, 37_000, WeightPrecision::F32), None);
+        let f32 = WeightPrecision::F32;
+        assert_eq!(moved(512, 37_000, f32), Some(("matmul_units_f32", 8 * 579)));
+        assert_eq!(moved(70, 1028, f32), None, "too few tiles");
         assert_eq!(moved(64, 512, f16), None, "too few tiles");
         assert_eq!(moved(32, 37_000, f16), None, "few rows");
     }

@@ -113,8 +113,10 @@ pub mod ssru;
 pub mod sum_blocks;
 pub mod sum_losses;
 pub mod sum_rows;
+pub mod sum_shares;
 pub mod term_scores;
 pub mod tie_rows;
+pub mod unit_gradient;
 pub mod vocabulary_chunks;
 pub mod wgsl;
 

@@ -2,29 +2,22 @@
 
 use super::layers::Linear;
 use crate::cpu;
-use crate::graph::{CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
-use crate::kernels::column_sums;
+use crate::graph::{Binding, CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
 use crate::kernels::linear_gradient::{self, Earlier, LinearGradientShape};
+use crate::kernels::{Dispatch, column_sums, stride, sum_shares, unit_gradient};
 use crate::shape::{Dtype, Shape};
 
-/// `dx = earlier + scale·dy·W`
+/// `dW += scale·dyᵀ·x`, then `dx = earlier + scale·dy·W`
 #[derive(Debug)]
-struct InputGradient {
-    dy: Value,
-    weight: Matrix,
-    scale: f32,
-    earlier: Option<Value>,
-    dx: Value,
-}
-
-/// `dW += scale·dyᵀ·x`
-#[derive(Debug)]
-struct WeightGradient {
+struct LinearGradients {
     dy: Value,
     x: Value,
     weight: Matrix,
     scale: f32,
-    dweight: Value,
+    /// If the weights are trained.
+    dweight: Option<Value>,
+    earlier: Option<Value>,
+    dx: Value,
 }
 
 /// `sums += Σ_rows x`
@@ -42,103 +35,157 @@ pub(super) fn linear_gradients(
     dy: Value,
 ) -> Result<(), GraphError> {
     let Linear { weight, bias, scale } = layer;
-    if let Some(dweight) = to.weight(weight.index) {
-        to.graph().push(WeightGradient { dy, x, weight, scale, dweight });
-    }
     if let Some(sums) = bias.and_then(|bias| to.weight(bias.index)) {
         to.graph().add_column_sums(dy, sums);
     }
-    let earlier = to.of(x);
+    let (dweight, earlier) = (to.weight(weight.index), to.of(x));
     let g = to.graph();
-    let dx = g.value("linear_input_gradient", g.shape(x), Dtype::F32)?;
-    g.push(InputGradient { dy, weight, scale, earlier, dx });
+    let dx = g.value("linear_gradients", g.shape(x), Dtype::F32)?;
+    g.push(LinearGradients { dy, x, weight, scale, dweight, earlier, dx });
     to.set(x, dx);
     Ok(())
 }
 
 impl Graph {
+    /// Adds `dW += scale·dyᵀ·x`, and returns `dx = scale·dy·W`: a layer's gradients alone, for known answers.
+    pub(crate) fn linear_gradients(
+        &mut self,
+        [dy, x]: [Value; 2],
+        Linear { weight, scale, .. }: Linear,
+        dweight: Value,
+    ) -> Result<Value, GraphError> {
+        let dx = self.value("linear_gradients", self.shape(x), Dtype::F32)?;
+        self.push(LinearGradients { dy, x, weight, scale, dweight: Some(dweight), earlier: None, dx });
+        Ok(dx)
+    }
+
     /// Adds `sums += Σ_rows x`.
     pub(super) fn add_column_sums(&mut self, x: Value, sums: Value) {
         self.push(ColumnSums { x, sums });
     }
 }
 
-pub(super) fn gradient_shape(rows: usize, weight: Matrix, scale: f32) -> LinearGradientShape {
-    LinearGradientShape { rows, inputs: weight.inputs, outputs: weight.outputs, scale }
-}
-
-/// Adds the launches of `dx = earlier + scale·dy·W`, one for each part of the weights.
-pub(super) fn lower_input_gradient(
-    to: &mut Lowering<'_>,
-    shape: &LinearGradientShape,
-    dy: Value,
+/// The launches of a layer's gradients, from one `dy`.
+pub(super) struct LinearGradientLaunches {
+    shape: LinearGradientShape,
     weight: Matrix,
-    (earlier, dx): (Option<Value>, Value),
-) {
-    for (outputs, part) in to.parts(weight) {
-        let addend = match (outputs.start, earlier) {
-            (0, None) => Earlier::Nothing,
-            (0, Some(_)) => Earlier::Buffer,
-            _ => Earlier::Output,
-        };
-        let dispatch = linear_gradient::input_dispatch(shape, outputs, addend, to.class());
-        to.launch(dispatch, vec![dy.into(), part, earlier.into(), dx.into()]);
-    }
+    dy: Value,
+    /// The largest numbers of `dy`, if the gradients run on matrix units.
+    largest: Option<Value>,
 }
 
-impl Operator for InputGradient {
-    fn name(&self) -> &'static str {
-        "linear_input_gradient"
+impl LinearGradientLaunches {
+    /// Begins with the first `rows` rows of `dy`: on a device with matrix units, their largest numbers.
+    pub(super) fn new(to: &mut Lowering<'_>, rows: usize, layer: (Matrix, f32), dy: Value) -> Self {
+        let (weight, scale) = layer;
+        let shape = LinearGradientShape { rows, inputs: weight.inputs, outputs: weight.outputs, scale };
+        let mut launches = Self { shape, weight, dy, largest: None };
+        let kernels = [&unit_gradient::LARGEST, &unit_gradient::INPUT, &unit_gradient::WEIGHT];
+        if to.has_units_for(&kernels) && launches.pay_on_units(to) {
+            let largest = to.scratch(Shape::new(1, unit_gradient::SHARES), Dtype::F32);
+            let elements = rows * stride(weight.outputs);
+            to.launch(unit_gradient::largest_dispatch(elements), vec![dy.into(), largest.into()]);
+            launches.largest = Some(largest);
+        }
+        launches
     }
 
-    fn reads(&self) -> Vec<Value> {
-        [self.dy].into_iter().chain(self.earlier).collect()
-    }
-
-    fn writes(&self) -> Vec<Value> {
-        vec![self.dx]
-    }
-
-    fn lower(&self, to: &mut Lowering<'_>) {
-        let shape = gradient_shape(to.shape(self.dy).rows, self.weight, self.scale);
-        lower_input_gradient(to, &shape, self.dy, self.weight, (self.earlier, self.dx));
-    }
-
-    fn run(&self, run: &mut CpuRun<'_>) {
-        run.write([self.dx], |run, [dx]| {
-            let weight = (run.f32_matrix(self.weight), self.weight.inputs);
-            let earlier = self.earlier.map(|earlier| run.f32(earlier));
-            let how = (self.scale, run.products());
-            cpu::linear_input_gradient(run.f32(self.dy), weight, how, earlier, dx);
+    /// Whether a gradient is faster on matrix units.
+    fn pay_on_units(&self, to: &Lowering<'_>) -> bool {
+        let (shape, all) = (&self.shape, 0..self.shape.outputs);
+        let of_weight =
+            linear_gradient::weight_dispatch(shape, all.clone(), shape.weight_shares(&all, to.class()));
+        let of_input = to.parts(self.weight).map(|(part, _)| {
+            let shares = shape.input_shares(&part, to.class());
+            linear_gradient::input_dispatch(shape, part, Earlier::Nothing, shares)
         });
+        of_input.chain([of_weight]).any(|gradient| unit_gradient::dispatch(&gradient).is_some())
+    }
+
+    /// Adds a launch on lanes or on matrix units.
+    fn launch(&self, to: &mut Lowering<'_>, gradient: Dispatch, mut bindings: Vec<Binding>) {
+        let on_units = self.largest.zip(unit_gradient::dispatch(&gradient));
+        let Some((largest, on_units)) = on_units else { return to.launch(gradient, bindings) };
+        bindings.push(largest.into());
+        to.launch(on_units, bindings);
+    }
+
+    /// Adds the launches of `dx = earlier + scale·dy·W`, one for each part of the weights, or two if workgroups share out the outputs.
+    pub(super) fn input(&self, to: &mut Lowering<'_>, earlier: Option<Value>, dx: Value) {
+        let Self { shape, weight, dy, .. } = self;
+        for (outputs, part) in to.parts(*weight) {
+            let addend = match (outputs.start, earlier) {
+                (0, None) => Earlier::Nothing,
+                (0, Some(_)) => Earlier::Buffer,
+                _ => Earlier::Output,
+            };
+            let shares = shape.input_shares(&outputs, to.class());
+            if shares.count == 1 {
+                let dispatch = linear_gradient::input_dispatch(shape, outputs, addend, shares);
+                self.launch(to, dispatch, vec![(*dy).into(), part, earlier.into(), dx.into()]);
+                continue;
+            }
+            let sums = to.scratch(Shape::new(shares.count * shape.rows, shape.inputs), Dtype::F32);
+            let dispatch = linear_gradient::input_dispatch(shape, outputs, Earlier::Nothing, shares);
+            self.launch(to, dispatch, vec![(*dy).into(), part, Binding::Nothing, sums.into()]);
+            let dispatch = sum_shares::dispatch(shape.input_elements(), shares.count, addend);
+            to.launch(dispatch, vec![sums.into(), earlier.into(), dx.into()]);
+        }
+    }
+
+    /// Adds the launches of `dW += scale·dyᵀ·x`: one, or two if workgroups share out the rows.
+    pub(super) fn weight(&self, to: &mut Lowering<'_>, x: Value, dweight: Value) {
+        let Self { shape, dy, .. } = self;
+        let all = 0..shape.outputs;
+        let shares = shape.weight_shares(&all, to.class());
+        let elements = shape.weight_elements(&all);
+        let dispatch = linear_gradient::weight_dispatch(shape, all, shares);
+        if shares.count == 1 {
+            self.launch(to, dispatch, vec![(*dy).into(), x.into(), dweight.into()]);
+            return;
+        }
+        let sums = to.scratch(Shape::new(shares.count, elements), Dtype::F32);
+        self.launch(to, dispatch, vec![(*dy).into(), x.into(), sums.into()]);
+        let dispatch = sum_shares::dispatch(elements, shares.count, Earlier::Output);
+        to.launch(dispatch, vec![sums.into(), Binding::Nothing, dweight.into()]);
     }
 }
 
-impl Operator for WeightGradient {
+impl Operator for LinearGradients {
     fn name(&self) -> &'static str {
-        "linear_weight_gradient"
+        "linear_gradients"
     }
 
     fn reads(&self) -> Vec<Value> {
-        vec![self.dy, self.x, self.dweight]
+        [self.dy, self.x].into_iter().chain(self.earlier).chain(self.dweight).collect()
     }
 
     fn writes(&self) -> Vec<Value> {
-        vec![self.dweight]
+        [self.dx].into_iter().chain(self.dweight).collect()
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {
-        let shape = gradient_shape(to.shape(self.dy).rows, self.weight, self.scale);
-        let dispatch = linear_gradient::weight_dispatch(&shape, 0..shape.outputs, to.class());
-        to.launch(dispatch, vec![self.dy.into(), self.x.into(), self.dweight.into()]);
+        let rows = to.shape(self.dy).rows;
+        let launches = LinearGradientLaunches::new(to, rows, (self.weight, self.scale), self.dy);
+        if let Some(dweight) = self.dweight {
+            launches.weight(to, self.x, dweight);
+        }
+        launches.input(to, self.earlier, self.dx);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {
-        run.write([self.dweight], |run, [dweight]| {
-            let Matrix { outputs, inputs, .. } = self.weight;
-            let dweight = &mut dweight[..outputs * inputs];
-            let how = (self.scale, run.products());
-            cpu::linear_weight_gradient(run.f32(self.dy), (run.f32(self.x), inputs), how, dweight);
+        let how = (self.scale, run.products());
+        let Matrix { outputs, inputs, .. } = self.weight;
+        if let Some(dweight) = self.dweight {
+            run.write([dweight], |run, [dweight]| {
+                let dweight = &mut dweight[..outputs * inputs];
+                cpu::linear_weight_gradient(run.f32(self.dy), (run.f32(self.x), inputs), how, dweight);
+            });
+        }
+        run.write([self.dx], |run, [dx]| {
+            let weight = (run.f32_matrix(self.weight), inputs);
+            let earlier = self.earlier.map(|earlier| run.f32(earlier));
+            cpu::linear_input_gradient(run.f32(self.dy), weight, how, earlier, dx);
         });
     }
 }

@@ -3,7 +3,7 @@
 //! 2017, section 5.4.
 
 use super::layers::Linear;
-use super::linear_gradient::{gradient_shape, lower_input_gradient};
+use super::linear_gradient::LinearGradientLaunches;
 use crate::activation::Activation;
 use crate::cpu::{self, LOSS_COLUMNS};
 use crate::graph::{
@@ -11,11 +11,8 @@ use crate::graph::{
 };
 use crate::kernels::linear::{self, LinearShape};
 use crate::kernels::softmax_loss::{self, SoftmaxLossShape};
-use crate::kernels::{column_sums, copy_rows, linear_gradient};
+use crate::kernels::{column_sums, copy_rows};
 use crate::shape::{Dtype, Shape};
-
-/// Logits of a panel, at most, unless one row has more.
-const PANEL_ELEMENTS: usize = 1 << 21;
 
 #[derive(Debug)]
 struct SoftmaxLoss {
@@ -56,11 +53,12 @@ impl Graph {
         let op = "softmax_loss";
         let Some(training) = self.training() else { unreachable!("{op} is for training") };
         let (step, states) = (training.step, training.weight_gradients.clone());
+        let logits_at_once = training.logits_at_once;
         let Matrix { outputs, inputs, index } = layer.weight;
         let rows = self.shape(x).rows;
         self.expect(op, "x", x, Shape::new(rows, inputs), Dtype::F32)?;
         self.expect(op, "labels", labels, Shape::new(rows, 1), Dtype::U32)?;
-        let panel_rows = (PANEL_ELEMENTS / outputs).clamp(1, rows);
+        let panel_rows = (logits_at_once / outputs).clamp(1, rows);
         let panel = self.value(op, Shape::new(panel_rows, outputs), Dtype::F32)?;
         let losses = self.value(op, Shape::new(rows, LOSS_COLUMNS), Dtype::F32)?;
         let gradients = match with_gradients {
@@ -117,12 +115,11 @@ impl Operator for SoftmaxLoss {
             self.lower_panel(to, first..first + count, x_panel);
             let Some(LossGradients { dx, dweight, dbias }) = self.gradients else { continue };
             let Linear { weight, scale, .. } = self.layer;
-            let shape = gradient_shape(count, weight, scale);
-            lower_input_gradient(to, &shape, self.panel, weight, (None, dx_panel));
+            let launches = LinearGradientLaunches::new(to, count, (weight, scale), self.panel);
+            launches.input(to, None, dx_panel);
             to.launch(copy_rows::dispatch(count, inputs, 0, first), vec![dx_panel.into(), dx.into()]);
             if let Some(dweight) = dweight {
-                let dispatch = linear_gradient::weight_dispatch(&shape, 0..weight.outputs, to.class());
-                to.launch(dispatch, vec![self.panel.into(), x_panel.into(), dweight.into()]);
+                launches.weight(to, x_panel, dweight);
             }
             if let Some(dbias) = dbias {
                 let dispatch = column_sums::dispatch(count, weight.outputs);

@@ -8,6 +8,7 @@ use crate::cpu::LOSS_COLUMNS;
 use crate::graph::{
     Graph, Plan, Rows, Session, SortedRows, State, StateTable, Training, Value, WeightTable, step_word,
 };
+use crate::kernels::AdapterClass;
 use crate::model::blueprint::Blueprint;
 use crate::model::config::{ModelConfig, NormKind};
 use crate::model::decoder::{History, decoder, memory_key_values};
@@ -19,6 +20,10 @@ use crate::precision::Products;
 
 /// Passes whose losses the device keeps.
 pub(super) const SLOTS: usize = 16;
+
+/// Logits that the loss computes at a time: as many as a GPU needs to be busy, or as a CPU's cache holds.
+const LOGITS_ON_A_GPU: usize = 1 << 24;
+const LOGITS_IN_A_CACHE: usize = 1 << 21;
 
 /// The states of one side of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +133,13 @@ impl TrainStates {
         session.write(self.cross[1], batch.source.others.as_flattened());
     }
 
-    fn training(&self, recipe: &Recipe, weights: usize, with_gradients: bool) -> Training {
+    fn training(
+        &self,
+        recipe: &Recipe,
+        class: AdapterClass,
+        weights: usize,
+        with_gradients: bool,
+    ) -> Training {
         let gradient_of: BTreeMap<usize, State> =
             self.weights.iter().map(|weight| (weight.index, weight.gradient)).collect();
         // losses alone are exact
@@ -141,6 +152,10 @@ impl TrainStates {
             products,
             dropout,
             attention_dropout,
+            logits_at_once: match class {
+                AdapterClass::Hardware => LOGITS_ON_A_GPU,
+                AdapterClass::Software => LOGITS_IN_A_CACHE,
+            },
             weight_gradients: (0..weights).map(|index| gradient_of.get(&index).copied()).collect(),
             sorted: [self.source, self.target]
                 .into_iter()
@@ -155,10 +170,11 @@ impl TrainStates {
         config: &ModelConfig,
         blueprint: &Blueprint,
         recipe: &Recipe,
+        class: AdapterClass,
         with_gradients: bool,
     ) -> Result<Plan, TrainError> {
         let label = if with_gradients { "gradients" } else { "losses" };
-        let training = self.training(recipe, blueprint.table.entries().len(), with_gradients);
+        let training = self.training(recipe, class, blueprint.table.entries().len(), with_gradients);
         let mut graph = Graph::for_training(label, training);
         let g = &mut graph;
         let last = self.forward(g, config, blueprint, with_gradients)?;

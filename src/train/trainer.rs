@@ -108,9 +108,9 @@ impl Trainer {
         let blueprint = model.blueprint();
         let states = TrainStates::new(blueprint, &trained, capacity);
         let plans = vec![
-            states.pass(config, blueprint, &recipe, true)?,
+            states.pass(config, blueprint, &recipe, device.class(), true)?,
             states.update(&recipe)?,
-            states.pass(config, blueprint, &recipe, false)?,
+            states.pass(config, blueprint, &recipe, device.class(), false)?,
         ];
         let activation_bytes = plans.iter().map(|plan| plan.buffer_bytes() as u64).sum();
         let weights = load(device, &model)?;

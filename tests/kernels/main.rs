@@ -7,6 +7,8 @@ mod banded_attention;
 #[path = "../common/mod.rs"]
 mod common;
 mod divide;
+#[cfg(not(target_arch = "wasm32"))]
+mod emulated_units;
 mod graph;
 mod heatmap;
 mod linear;

@@ -195,11 +195,10 @@ fn training_launches() -> Vec<Dispatch> {
         sum_losses::dispatch(2, 4, 5, true),
         tie_rows::dispatch(9, 4, tie_rows::TiedRows::First),
     ];
-    for class in [AdapterClass::Software, AdapterClass::Hardware] {
-        let earlier = linear_gradient::Earlier::Buffer;
-        launches.push(linear_gradient::input_dispatch(&linear, 64..96, earlier, class));
-        launches.push(linear_gradient::weight_dispatch(&linear, 64..96, class));
-    }
+    let (earlier, whole) = (linear_gradient::Earlier::Buffer, linear_gradient::Shares::new(32, 1));
+    launches.push(linear_gradient::input_dispatch(&linear, 64..96, earlier, whole));
+    launches.push(linear_gradient::weight_dispatch(&linear, 64..96, whole));
+    launches.push(sum_shares::dispatch(96, 5, earlier));
     for layout in [embedding_gradient::TableLayout::Panels, embedding_gradient::TableLayout::Rows] {
         let shape = embedding_gradient::EmbeddingGradientShape {
             rows: 5,

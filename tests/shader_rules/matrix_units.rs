@@ -1,12 +1,14 @@
 //! Kernels for matrix units: naga's program of each is valid, fits, and becomes SPIR-V.
 
+use std::collections::BTreeSet;
+
 use naga::AddressSpace;
 use naga::back::spv;
 use naga::proc::Layouter;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wordloom::activation::Activation;
 use wordloom::kernels::linear::{self, LinearShape};
-use wordloom::kernels::{AdapterClass, Dispatch, matrix_units};
+use wordloom::kernels::{AdapterClass, Dispatch, linear_gradient, matrix_units, unit_gradient};
 use wordloom::precision::WeightPrecision;
 
 use super::module_of;
@@ -17,6 +19,8 @@ fn kernels_for_matrix_units_are_valid() {
     let needed = Capabilities::SHADER_FLOAT16_IN_FLOAT32
         | Capabilities::SHADER_FLOAT16
         | Capabilities::COOPERATIVE_MATRIX;
+    let launched: BTreeSet<_> = launches_on_units().map(|launch| launch.kernel.name).collect();
+    assert_eq!(launched, matrix_units::all().map(|kernel| kernel.name).collect());
     for launch in launches_on_units() {
         let kernel = launch.kernel;
         let (module, text) = (module_of(kernel), kernel.text());
@@ -42,8 +46,14 @@ fn kernels_for_matrix_units_are_valid() {
 
 /// A launch of each kernel for matrix units.
 fn launches_on_units() -> impl Iterator<Item = Dispatch> {
-    let precisions = [WeightPrecision::F16, WeightPrecision::Q8].into_iter();
-    precisions.flat_map(|precision| {
+    let gradients = linear_gradient::LinearGradientShape { rows: 70, inputs: 132, outputs: 200, scale: 1.0 };
+    let shares = linear_gradient::Shares::new(200, 1);
+    let earlier = linear_gradient::Earlier::Nothing;
+    let gradients = [
+        linear_gradient::input_dispatch(&gradients, 0..200, earlier, shares),
+        linear_gradient::weight_dispatch(&gradients, 0..200, shares),
+    ];
+    let layers = WeightPrecision::ALL.into_iter().flat_map(|precision| {
         let shape = LinearShape {
             rows: 70,
             inputs: 132,
@@ -56,6 +66,8 @@ fn launches_on_units() -> impl Iterator<Item = Dispatch> {
         };
         let layer = linear::dispatch(&shape, 0..shape.outputs, AdapterClass::Hardware);
         let variants = matrix_units::Variant::ALL.into_iter();
-        variants.map(move |variant| matrix_units::dispatch_variant(&layer, variant).expect("a form"))
-    })
+        variants.filter_map(move |variant| matrix_units::dispatch_variant(&layer, variant))
+    });
+    let gradients = gradients.into_iter().map(|gradient| unit_gradient::on_units(&gradient));
+    layers.chain(gradients).chain([unit_gradient::largest_dispatch(96)])
 }

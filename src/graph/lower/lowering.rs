@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::launch::{Binding, Launch};
 use crate::graph::values::{Columns, Home, Value, ValueInfo};
 use crate::graph::weights::{Matrix, WeightPart, WeightTable};
-use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, PassedOver, stride};
+use crate::kernels::{AdapterClass, ColumnLayout, Dispatch, Kernel, PassedOver, stride};
 use crate::precision::WeightPrecision;
 use crate::shape::{Dtype, Shape};
 
@@ -60,6 +60,15 @@ impl<'a> Lowering<'a> {
     /// Storage of matrices.
     pub fn precision(&self) -> WeightPrecision {
         self.target.precision
+    }
+
+    /// Whether the device has matrix units, and gets all of these kernels for them. A browser offers none, and a page goes without
+    /// their text.
+    pub fn has_units_for(&self, kernels: &[&'static Kernel]) -> bool {
+        cfg!(not(target_arch = "wasm32"))
+            && self.target.matrix_units
+            && self.class == AdapterClass::Hardware
+            && self.target.passed_over.flaws(kernels.iter().copied()).are_none()
     }
 
     /// The shape of a value.

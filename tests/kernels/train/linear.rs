@@ -1,11 +1,10 @@
 //! The gradients of linear layers.
 
-use wordloom::gpu::Gpu;
+use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::linear_gradient::{
-    Earlier, LinearGradientShape, Variant, choose, input_dispatch, input_dispatch_variant, weight_dispatch,
-    weight_dispatch_variant,
+    Earlier, LinearGradientShape, Shares, input_dispatch, weight_dispatch,
 };
-use wordloom::kernels::{AdapterClass, PANEL, stride};
+use wordloom::kernels::{AdapterClass, PANEL, stride, sum_shares};
 
 use super::{TOLERANCE, assert_near, dot, from_panels, run_twice, to_panels};
 use crate::common::{device_test, gpu, portable_test};
@@ -69,6 +68,41 @@ impl Case {
     }
 }
 
+/// The ways to share out the summands that are tried.
+const SHARES: [usize; 4] = [1, 2, 3, 9];
+
+/// dx, twice, with the outputs shared out among workgroups.
+async fn input_gradient(
+    gpu: &Gpu,
+    case: &Case,
+    [dy, weight, earlier]: [&Buffer; 3],
+    (mode, before): (Earlier, &[f32]),
+    shares: Shares,
+) -> Vec<f32> {
+    let shape = &case.shape;
+    let all = 0..shape.outputs;
+    if shares.count == 1 {
+        let dispatch = input_dispatch(shape, all, mode, shares);
+        return run_twice(gpu, &dispatch, &[dy, weight, earlier], &[before.to_vec()]).await.remove(0);
+    }
+    let dispatch = input_dispatch(shape, all, Earlier::Nothing, shares);
+    let sums = vec![UNTOUCHED; shares.count * shape.input_elements()];
+    let sums = run_twice(gpu, &dispatch, &[dy, weight, earlier], &[sums]).await.remove(0);
+    summed(gpu, &sums, shares, earlier, (mode, before)).await
+}
+
+/// The sum of shares, twice.
+async fn summed(
+    gpu: &Gpu,
+    sums: &[f32],
+    shares: Shares,
+    earlier: &Buffer,
+    (mode, before): (Earlier, &[f32]),
+) -> Vec<f32> {
+    let dispatch = sum_shares::dispatch(sums.len() / shares.count, shares.count, mode);
+    run_twice(gpu, &dispatch, &[&upload(gpu, sums), earlier], &[before.to_vec()]).await.remove(0)
+}
+
 #[device_test]
 async fn input_gradients_are_products_with_the_weights() {
     let gpu = gpu().await;
@@ -81,18 +115,28 @@ async fn input_gradients_are_products_with_the_weights() {
         for (mode, before) in [
             (Earlier::Nothing, vec![UNTOUCHED; rows * stride(inputs)]),
             (Earlier::Buffer, vec![UNTOUCHED; rows * stride(inputs)]),
-            (Earlier::Output, pad(&case.earlier[0], inputs, 7.0)),
+            (Earlier::Output, pad(&case.earlier[0], inputs, 0.0)),
         ] {
             let want = case.input_gradient(mode != Earlier::Nothing);
-            for variant in Variant::ALL {
-                let dispatch = input_dispatch_variant(&case.shape, 0..outputs, mode, variant);
-                let buffers = [&dy, &weight, &earlier];
-                let got = run_twice(&gpu, &dispatch, &buffers, std::slice::from_ref(&before)).await;
-                let what = format!("{size:?}, {mode:?}, {variant:?}");
-                assert_near(&what, &unpad(&what, &got[0], rows, inputs), &want, TOLERANCE);
+            for shares in SHARES.map(|count| Shares::new(outputs, count)) {
+                let bound = [&dy, &weight, &earlier];
+                let got = input_gradient(&gpu, &case, bound, (mode, &before), shares).await;
+                let what = format!("{size:?}, {mode:?}, {shares:?}");
+                let got = match (shares.count, mode) {
+                    // what is added in the padding is not read
+                    (2.., Earlier::Buffer) => cut(&got, rows, inputs),
+                    _ => unpad(&what, &got, rows, inputs),
+                };
+                assert_near(&what, &got, &want, TOLERANCE);
             }
         }
     }
+}
+
+/// Rows without their padding, whatever it holds.
+fn cut(padded: &[f32], rows: usize, inputs: usize) -> Vec<f32> {
+    let of_row = |row: usize| padded[row * stride(inputs)..][..inputs].to_vec();
+    (0..rows).flat_map(of_row).collect()
 }
 
 #[device_test]
@@ -100,33 +144,42 @@ async fn weight_gradients_are_added_in_panels() {
     let gpu = gpu().await;
     for size in SIZES {
         let case = Case::random(size);
-        let [_, inputs, outputs] = size;
-        let dy = upload(&gpu, &pad(&case.dy, outputs, 7.0));
-        let x = upload(&gpu, &pad(&case.x, inputs, 7.0));
-        let before = to_panels(&case.earlier[1], outputs, inputs);
-        for variant in Variant::ALL {
-            let dispatch = weight_dispatch_variant(&case.shape, 0..outputs, variant);
-            let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
-            let got = from_panels(&got[0], outputs, inputs);
-            assert_near(&format!("{size:?}, {variant:?}"), &got, &case.weight_gradient(), TOLERANCE);
+        let [rows, inputs, outputs] = size;
+        for shares in SHARES.map(|count| Shares::new(rows, count)) {
+            let got = weight_gradient(&gpu, &case, shares).await;
+            let got = from_panels(&got, outputs, inputs);
+            assert_near(&format!("{size:?}, {shares:?}"), &got, &case.weight_gradient(), TOLERANCE);
         }
     }
+}
+
+/// dW, twice, with the rows shared out among workgroups.
+async fn weight_gradient(gpu: &Gpu, case: &Case, shares: Shares) -> Vec<f32> {
+    let LinearGradientShape { inputs, outputs, .. } = case.shape;
+    let dy = upload(gpu, &pad(&case.dy, outputs, 7.0));
+    let x = upload(gpu, &pad(&case.x, inputs, 7.0));
+    let before = to_panels(&case.earlier[1], outputs, inputs);
+    let dispatch = weight_dispatch(&case.shape, 0..outputs, shares);
+    if shares.count == 1 {
+        return run_twice(gpu, &dispatch, &[&dy, &x], &[before]).await.remove(0);
+    }
+    let sums = vec![0.0; shares.count * case.shape.weight_elements(&(0..outputs))];
+    let sums = run_twice(gpu, &dispatch, &[&dy, &x], &[sums]).await.remove(0);
+    summed(gpu, &sums, shares, &dy, (Earlier::Output, &before)).await
 }
 
 #[device_test]
 async fn weights_in_parts_have_the_same_gradients() {
     let gpu = gpu().await;
     let case = Case::random([70, 37, 203]);
-    for (panels, class) in
-        [(1, AdapterClass::Software), (2, AdapterClass::Hardware), (3, AdapterClass::Software)]
-    {
-        let (dx, weight_gradient) = in_parts(&gpu, &case, panels * PANEL, class).await;
+    for panels in 1..=3 {
+        let (dx, weight_gradient) = in_parts(&gpu, &case, panels * PANEL).await;
         assert_near("dx", &dx, &case.input_gradient(false), TOLERANCE);
         assert_near("dW", &weight_gradient, &case.weight_gradient(), TOLERANCE);
     }
 }
 
-async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize, class: AdapterClass) -> (Vec<f32>, Vec<f32>) {
+async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize) -> (Vec<f32>, Vec<f32>) {
     let LinearGradientShape { rows, inputs, outputs, .. } = case.shape;
     let dy = upload(gpu, &pad(&case.dy, outputs, 7.0));
     let x = upload(gpu, &pad(&case.x, inputs, 7.0));
@@ -138,9 +191,10 @@ async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize, class: AdapterCla
         let weight = upload(gpu, &to_panels(&case.weight[rows_of_part.clone()], part.len(), inputs));
         let gradient = upload(gpu, &to_panels(&case.earlier[1][rows_of_part], part.len(), inputs));
         let earlier = if first == 0 { Earlier::Nothing } else { Earlier::Output };
+        let [of_outputs, of_rows] = [part.len(), rows].map(|summands| Shares::new(summands, 1));
         let launches = [
-            (input_dispatch(&case.shape, part.clone(), earlier, class), vec![&dy, &weight, &x, &dx]),
-            (weight_dispatch(&case.shape, part.clone(), class), vec![&dy, &x, &gradient]),
+            (input_dispatch(&case.shape, part.clone(), earlier, of_outputs), vec![&dy, &weight, &x, &dx]),
+            (weight_dispatch(&case.shape, part.clone(), of_rows), vec![&dy, &x, &gradient]),
         ];
         run(gpu, &launches);
         weight_gradient.extend(from_panels(&read(gpu, &gradient).await, part.len(), inputs));
@@ -153,13 +207,9 @@ async fn in_parts(gpu: &Gpu, case: &Case, part_outputs: usize, class: AdapterCla
 async fn long_sums_stay_near() {
     let gpu = gpu().await;
     let case = Case::random([5000, 3, 2]);
-    let dy = upload(&gpu, &pad(&case.dy, 2, 0.0));
-    let x = upload(&gpu, &pad(&case.x, 3, 0.0));
-    let before = to_panels(&case.earlier[1], 2, 3);
-    for variant in Variant::ALL {
-        let dispatch = weight_dispatch_variant(&case.shape, 0..2, variant);
-        let got = run_twice(&gpu, &dispatch, &[&dy, &x], std::slice::from_ref(&before)).await;
-        assert_near("5000 rows", &from_panels(&got[0], 2, 3), &case.weight_gradient(), 3e-5);
+    for shares in [1, 40].map(|count| Shares::new(5000, count)) {
+        let got = weight_gradient(&gpu, &case, shares).await;
+        assert_near("5000 rows", &from_panels(&got, 2, 3), &case.weight_gradient(), 3e-5);
     }
 
     let case = Case::random([2, 3, 9000]);
@@ -167,16 +217,27 @@ async fn long_sums_stay_near() {
     let weight = upload(&gpu, &to_panels(&case.weight, 9000, 3));
     let earlier = upload(&gpu, &[0.0; 8]);
     let want = case.input_gradient(false);
-    for variant in Variant::ALL {
-        let dispatch = input_dispatch_variant(&case.shape, 0..9000, Earlier::Nothing, variant);
-        let got = run_twice(&gpu, &dispatch, &[&dy, &weight, &earlier], &[vec![UNTOUCHED; 8]]).await;
-        assert_near("9000 outputs", &unpad("dx", &got[0], 2, 3), &want, 3e-5);
+    for shares in [1, 40].map(|count| Shares::new(9000, count)) {
+        let before = (Earlier::Nothing, &[UNTOUCHED; 8][..]);
+        let got = input_gradient(&gpu, &case, [&dy, &weight, &earlier], before, shares).await;
+        assert_near("9000 outputs", &unpad("dx", &got, 2, 3), &want, 3e-5);
     }
 }
 
 #[portable_test]
-fn small_matrices_are_sliced_on_hardware() {
-    assert_eq!(choose(512, 512, AdapterClass::Hardware), Variant::Slices);
-    assert_eq!(choose(32_000, 512, AdapterClass::Hardware), Variant::Tiles);
-    assert_eq!(choose(512, 512, AdapterClass::Software), Variant::Tiles);
+fn workgroups_share_out_the_summands_of_few_tiles_on_hardware() {
+    let shape = |rows, outputs| LinearGradientShape { rows, inputs: 512, outputs, scale: 1.0 };
+    let shares = |rows, outputs, class| {
+        let shape = shape(rows, outputs);
+        let all = 0..outputs;
+        [shape.input_shares(&all, class).count, shape.weight_shares(&all, class).count]
+    };
+    let (hardware, software) = (AdapterClass::Hardware, AdapterClass::Software);
+    assert_eq!(shares(8192, 512, hardware), [1, 8]);
+    assert_eq!(shares(64, 32_000, hardware), [63, 1]);
+    assert_eq!(shares(64, 512, hardware), [2, 1], "256 summands each");
+    assert_eq!(shares(8192, 512, software), [1, 1]);
+    assert_eq!(Shares::new(100, 4), Shares { length: 32, count: 4 });
+    assert_eq!(Shares::new(100, 5), Shares { length: 32, count: 4 }, "whole steps");
+    assert_eq!(Shares::new(5, 9), Shares { length: 32, count: 1 });
 }
