@@ -20,6 +20,8 @@ use cases::Cases;
 pub use cases::random;
 pub use compare::{Answer, Ask, Known};
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::device::Device;
 use crate::gpu::{Extent, Gpu, GpuError, Verdict};
 use crate::kernels::{AdapterClass, PassedOver};
 use crate::precision::WeightPrecision;
@@ -81,6 +83,18 @@ pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<Pas
     let passed_over = Arc::new(PassedOver { wrong: owned(wrong(&answers)), ..PassedOver::default() });
     gpu.set_verdict(Verdict { extent: Extent::Quick, passed_over: passed_over.clone() });
     Ok(passed_over)
+}
+
+/// Asks a GPU that was never checked for [a few answers](quick), before the first session chooses its kernels. Not a software
+/// adapter: it would compile longer than a model loads, and no user's default takes one.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn check_new(device: &Device, precision: WeightPrecision) -> Result<(), GpuError> {
+    match device {
+        Device::Gpu(gpu) if !gpu.class().is_software() => {
+            pollster::block_on(quick(gpu, precision)).map(|_| ())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Computes the answers of all cases on the CPU, and meanwhile compiles the kernels that the device will be `asked` to run, all together

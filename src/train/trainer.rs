@@ -104,6 +104,8 @@ impl Trainer {
             let (model, model_type) = (model.label().to_owned(), config.family.model_type());
             return Err(TrainError::NoEncoderDecoder { model, model_type });
         }
+        #[cfg(not(target_arch = "wasm32"))]
+        crate::answers::check_new(device, crate::precision::WeightPrecision::F32)?;
         let trained = trained_weights(&model, &recipe)?;
         let blueprint = model.blueprint();
         let states = TrainStates::new(blueprint, &trained, capacity);

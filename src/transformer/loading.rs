@@ -248,7 +248,7 @@ impl Loading {
             // without a thread, the first sentence compiles its kernels
             let _ = rehearsal.spawn_scoped(scope, || {
                 gpu.apart(|| {
-                    check_new_device(transformer)?;
+                    answers::check_new(&transformer.device(), transformer.precision())?;
                     match rehearse(transformer, options, REHEARSED_TOKENS) {
                         Err(GenerateError::Gpu(error)) => Err(error),
                         _ => Ok(()),
@@ -277,18 +277,6 @@ impl Loading {
             gpu.flush()?;
         }
         Ok(self.transformer)
-    }
-}
-
-/// Asks a GPU that was never checked for a few known answers, before the first session chooses its kernels. Not a software
-/// adapter: it would compile longer than the model loads, and no user's default takes one.
-#[cfg(not(target_arch = "wasm32"))]
-fn check_new_device(transformer: &Transformer) -> Result<(), GpuError> {
-    match &transformer.device() {
-        Device::Gpu(gpu) if !gpu.class().is_software() => {
-            pollster::block_on(answers::quick(gpu, transformer.precision())).map(|_| ())
-        }
-        _ => Ok(()),
     }
 }
 
