@@ -11,7 +11,7 @@ use super::choice::{Chosen, Steps};
 use super::lines::{Line, Lines};
 use super::output::{Output, check_named};
 use super::progress::Progress;
-use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SearchArguments};
+use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, search_options};
 use super::{CliError, choice, interrupt};
 
 #[derive(clap::Args)]
@@ -63,8 +63,12 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let choice = choice::open(&arguments.model, &arguments.search, Steps::One, &mut sample)?.last;
     let options = choice.options(&arguments.search, cancel);
     let Chosen { model, tokenizer, .. } = choice;
-    resolve_languages(&tokenizer, &options, model.generation_config())
+    let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
+    let flags = [("num_beams", "--beams", arguments.search.beams.is_some())];
+    if target.is_none() {
+        search_options(&flags, &model, &generation)?;
+    }
     let sources = Lines::open(input.as_deref())?;
     let targets = target.as_deref().map(|path| Lines::open(Some(path))).transpose()?;
     let mut transformer = match target {

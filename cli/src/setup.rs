@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use wordloom::decode::DecodeError;
+use wordloom::decode::{DecodeError, DecodeOptions};
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::precision::{InputRounding, PrecisionChoice};
-use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision};
+use wordloom::{Device, DeviceChoice, Model, Transformer, WeightPrecision, resolve};
 use wordloom_hub::Place;
 
 use super::digest::Digest;
@@ -237,10 +237,26 @@ pub fn load(
     })
 }
 
+/// The options of a search over the model's own, checked.
+///
+/// * `flags`: name of the option, the command's option, whether the command has it
+pub fn search_options(
+    flags: &[(&str, &str, bool)],
+    model: &Model,
+    options: &GenerationConfig,
+) -> Result<DecodeOptions, CliError> {
+    let config = model.config();
+    let resolved = resolve(options, model.generation_config(), config, &[0]).and_then(|options| {
+        options.validate(config.target_vocabulary, config.positions.count())?;
+        Ok(options)
+    });
+    resolved.map_err(|error| refused_option(flags, model, &error))
+}
+
 /// The error of a search option in the command's words if the command set it; else in the model's.
 ///
 /// * `flags`: name of the option, the command's option, whether the command has it
-pub fn refused_option(flags: &[(&str, &str, bool)], model: &Model, error: &DecodeError) -> CliError {
+fn refused_option(flags: &[(&str, &str, bool)], model: &Model, error: &DecodeError) -> CliError {
     let DecodeError::Option { option, value, allowed } = error else {
         return CliError::Input(format!("{}: {error}", model.label()));
     };

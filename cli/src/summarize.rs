@@ -7,13 +7,13 @@ use wordloom::decode::DecodeOptions;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{self, Cancel, GenerateOptions, GenerateRequest};
 use wordloom::translate::{SentenceHypothesis, resolve_languages};
-use wordloom::{Model, TranslateOptions, Translator, resolve};
+use wordloom::{Model, TranslateOptions, Translator};
 
 use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
 use super::progress::{Done, Progress};
 use super::setup::{
-    AttentionArguments, DeviceArguments, ModelArguments, count, load, number, refused_option,
+    AttentionArguments, DeviceArguments, ModelArguments, count, load, number, search_options,
 };
 use super::{CliError, interrupt, notice};
 
@@ -141,13 +141,7 @@ fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfi
         ("min_length", "--min-length", arguments.min_length.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
-    let config = model.config();
-    let resolved = resolve(options, model.generation_config(), config, &[0]).and_then(|options| {
-        options.validate(config.target_vocabulary, config.positions.count())?;
-        Ok(options)
-    });
-    let DecodeOptions { min_length, max_length, .. } =
-        resolved.map_err(|error| refused_option(&flags, model, &error))?;
+    let DecodeOptions { min_length, max_length, .. } = search_options(&flags, model, options)?;
     // Hugging Face's `generate` lets it pass with a warning
     if (arguments.min_length.is_some() || arguments.max_length.is_some()) && min_length > max_length {
         return Err(CliError::Usage(format!(

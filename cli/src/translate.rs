@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use wordloom::decode::DecodeError;
 use wordloom::evaluate::{EvaluateError, bleu, chrf};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::text::Direction;
@@ -16,7 +15,7 @@ use wordloom::transformer::Cancel;
 use wordloom::translate::{
     Pivot, Quality, Sentence, SentenceHypothesis, TextHypothesis, Update, resolve_languages,
 };
-use wordloom::{Device, Model, TextError, TranslateOptions, Translation, Translator, resolve};
+use wordloom::{Device, Model, TextError, TranslateOptions, Translation, Translator};
 use wordloom_documents::Match;
 use wordloom_hub::Language;
 
@@ -30,7 +29,7 @@ use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
     AttentionArguments, DeviceArguments, ModelArguments, SearchArguments, SwitchArguments, count, load,
-    number, refused_option,
+    number, search_options,
 };
 use super::{CliError, interrupt, notice};
 
@@ -408,20 +407,13 @@ fn asked(arguments: &Arguments) -> GenerationConfig {
 
 /// Checks the options of the command line and of a task, over the model's own.
 fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfig) -> Result<(), CliError> {
-    let config = model.config();
-    resolve(options, model.generation_config(), config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
-        .map_err(|error| refused(arguments, model, &error))
-}
-
-fn refused(arguments: &Arguments, model: &Model, error: &DecodeError) -> CliError {
     let flags = [
         ("num_beams", "--beams", arguments.search.beams.is_some()),
         ("num_return_sequences", "--n-best", arguments.n_best.is_some()),
         ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
-    refused_option(&flags, model, error)
+    search_options(&flags, model, options).map(|_| ())
 }
 
 fn refused_language(error: TextError) -> CliError {

@@ -23,7 +23,7 @@ use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
 use super::setup::{
     AttentionArguments, DeviceArguments, ModelArguments, OF_A_RUN, SearchArguments, SwitchArguments, count,
-    number,
+    number, search_options,
 };
 use super::{CliError, choice, interrupt, notice};
 use picture::Picture;
@@ -198,8 +198,16 @@ fn make(arguments: &Arguments, format: Option<Format>) -> Result<Trace, CliError
     options.generation.length_penalty = arguments.length_penalty;
     options.generation.max_length = arguments.max_length;
     let Chosen { model, tokenizer, .. } = choice;
-    resolve_languages(&tokenizer, &options, model.generation_config())
+    let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
+    let flags = [
+        ("num_beams", "--beams", arguments.search.beams.is_some()),
+        ("length_penalty", "--length-penalty", arguments.length_penalty.is_some()),
+        ("max_length", "--max-length", arguments.max_length.is_some()),
+    ];
+    if arguments.target.is_none() {
+        search_options(&flags, &model, &generation)?;
+    }
     let mut transformer = match arguments.target {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,

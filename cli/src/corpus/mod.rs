@@ -6,10 +6,10 @@ mod workers;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use wordloom::TranslateOptions;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::precision::PrecisionChoice;
 use wordloom::translate::resolve_languages;
-use wordloom::{TranslateOptions, resolve};
 use wordloom_corpus::{CorpusError, Format, Job};
 
 use super::choice::{self, Chosen, Steps};
@@ -17,7 +17,7 @@ use super::glossary::GlossaryArguments;
 use super::output::Output;
 use super::progress::Progress;
 use super::resume::Settings;
-use super::setup::{ModelArguments, SearchArguments, count, refused_option};
+use super::setup::{ModelArguments, SearchArguments, count, search_options};
 use super::{CliError, interrupt, notice};
 use workers::{Devices, Worker};
 
@@ -121,16 +121,13 @@ fn options(
 ) -> Result<(TranslateOptions, GenerationConfig), CliError> {
     options.generation.max_length = arguments.max_length;
     options.glossary = arguments.glossary.bind(chosen, &options)?;
-    let (config, defaults) = (chosen.model.config(), chosen.model.generation_config());
-    let resolved = resolve_languages(&chosen.tokenizer, &options, defaults);
+    let resolved = resolve_languages(&chosen.tokenizer, &options, chosen.model.generation_config());
     let (_, generation) = resolved.map_err(|error| CliError::Usage(error.to_string()))?;
     let flags = [
         ("num_beams", "--beams", arguments.search.beams.is_some()),
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
-    resolve(&generation, defaults, config, &[0])
-        .and_then(|options| options.validate(config.target_vocabulary, config.positions.count()))
-        .map_err(|error| refused_option(&flags, &chosen.model, &error))?;
+    search_options(&flags, &chosen.model, &generation)?;
     Ok((options, generation))
 }
 

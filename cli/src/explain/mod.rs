@@ -14,7 +14,9 @@ use wordloom::translate::resolve_languages;
 use super::choice::{Chosen, Steps};
 use super::lines::Lines;
 use super::output::{Output, cannot_write, check_named};
-use super::setup::{DeviceArguments, ModelArguments, OF_A_RUN, SearchArguments, SwitchArguments, count};
+use super::setup::{
+    DeviceArguments, ModelArguments, OF_A_RUN, SearchArguments, SwitchArguments, count, search_options,
+};
 use super::{CliError, choice, interrupt, notice};
 use crate::attend::{Style, open_trace, whole};
 
@@ -103,8 +105,12 @@ fn explain(arguments: &Arguments) -> Result<Explanation, CliError> {
         choice::open(&arguments.model, &arguments.search, Steps::One, &mut || Ok(text.clone()))?.last;
     let options = choice.options(&arguments.search, cancel);
     let Chosen { model, tokenizer, .. } = choice;
-    resolve_languages(&tokenizer, &options, model.generation_config())
+    let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
         .map_err(|error| CliError::Usage(error.to_string()))?;
+    let flags = [("num_beams", "--beams", arguments.search.beams.is_some())];
+    if arguments.target.is_none() {
+        search_options(&flags, &model, &generation)?;
+    }
     let mut transformer = match arguments.target {
         Some(_) => arguments.device.transformer(&model)?,
         None => arguments.device.generator(&model, &options.generation)?,

@@ -237,6 +237,10 @@ fn memory_that_is_too_small_is_said() {
 #[test]
 fn attend_says_what_is_wrong() {
     attend(&["hello", "-o", "map.gif"]).fails(2, &["map.gif", ".svg"]);
+    attend(&["hello", "--beams", "0"]).fails(2, &["--beams is 0; it must be 1 to 16"]);
+    run(&["align", "--device", "cpu", "--beams", "17"], "hello").fails(2, &["--beams is 17"]);
+    run(&["explain", "--device", "cpu", "--token", "1", "--beams", "0", "hello"], "")
+        .fails(2, &["--beams is 0"]);
     attend(&["hello", "--layer", "99"]).fails(2, &["--layer is 0 to "]);
     attend(&["hello", "--head", "99"]).fails(2, &["--head 0 to "]);
     attend(&["hello", "--kind", "both"]).fails(2, &["--kind", "encoder, decoder or cross"]);

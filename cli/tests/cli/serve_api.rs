@@ -149,6 +149,15 @@ fn answers_have_the_shapes_of_libretranslate() {
     let english = languages.iter().find(|language| language["code"] == "en").expect("English");
     assert_eq!(english["name"], "English");
     assert!(english["targets"].as_array().is_some_and(|all| all.contains(&json!("de"))), "{english}");
+    let of_deepl = |code, name| json!({"language": code, "name": name, "supports_formality": false});
+    for path in ["/v2/languages?type=source", "/v2/languages?type=target"] {
+        let names = [("DE", "German"), ("EN", "English"), ("FR", "French")];
+        assert_eq!(server.get(path), json!(names.map(|(code, name)| of_deepl(code, name))));
+    }
+    for (path, status) in [("/v2/languages?type=other", 400), ("/v2/usage", 404)] {
+        let (found, _, answer) = server.send(&format!("GET {path}"), "", "");
+        assert_eq!((found, answer["message"].is_string()), (status, true), "{path}: {answer}");
+    }
     assert_eq!(server.get("/health"), json!({"status": "ok"}));
     let settings = server.get("/frontend/settings");
     assert_eq!(settings["charLimit"], -1);

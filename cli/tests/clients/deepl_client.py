@@ -30,6 +30,9 @@ equal(client.translate_text(xml, tag_handling="xml", **marked).text, xml.replace
 kept = f"<d><t>{ENGLISH}</t><code>{ENGLISH}</code></d>"
 found = client.translate_text(kept, tag_handling="xml", ignore_tags=["code"], **marked).text
 equal(found, f"<d><t>{GERMAN}</t><code>{ENGLISH}</code></d>")
+equal([language.code for language in client.get_source_languages()], ["DE", "EN", "FR"])
+german = client.get_target_languages()[0]
+equal([german.code, german.name], ["DE", "German"])
 for options in [{"target_lang": "XX"}, {"target_lang": "DE", "splitting_tags": ["t"], "tag_handling": "xml"}]:
     try:
         client.translate_text(ENGLISH, source_lang="EN", **options)

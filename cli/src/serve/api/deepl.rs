@@ -1,8 +1,9 @@
-//! DeepL's `/v2/translate`: texts, and the options that mean something here.
+//! DeepL's `/v2/translate`: texts, and the options that mean something here; and `/v2/languages`.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use wordloom_documents::{Format, Options};
@@ -18,6 +19,35 @@ use super::translation::{Ask, Wishes, language};
 pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Response {
     let answer = translated(&api, request).await;
     answer.map_or_else(|error| error.respond_as("message"), |answer| Json(answer).into_response())
+}
+
+pub async fn languages(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let answer = described_languages(&api, request).await;
+    answer.map_or_else(|error| error.respond_as("message"), |answer| Json(answer).into_response())
+}
+
+/// The languages of sources (the default), or of targets.
+async fn described_languages(api: &Api, request: Request) -> Result<Vec<Value>, ApiError> {
+    let input = Input::read(request, api.limits.body).await?;
+    let [read, written] = api.pool.languages();
+    let languages = match input.text("type")? {
+        None | Some("source") => read,
+        Some("target") => written,
+        Some(_) => return Err(ApiError::bad("Value for 'type' not supported.")),
+    };
+    let described = languages.iter().map(|language| {
+        json!({
+            "language": language.to_string().to_uppercase(),
+            "name": language.name(),
+            "supports_formality": false,
+        })
+    });
+    Ok(described.collect())
+}
+
+/// What else DeepL has.
+pub async fn not_found() -> Response {
+    ApiError::new(StatusCode::NOT_FOUND, "Not found").respond_as("message")
 }
 
 /// How the texts are marked up, by `tag_handling` and what belongs to it.

@@ -34,7 +34,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{any, delete, get, post};
 
 use super::engine::Pool;
 use super::glossaries::Glossaries;
@@ -98,6 +98,8 @@ pub fn routes(api: Arc<Api>) -> Router {
         .route("/metrics", get(about::metrics))
         .route("/spec", get(about::specification))
         .route("/v2/translate", post(deepl::translate))
+        .route("/v2/languages", get(deepl::languages))
+        .route("/v2/{*path}", any(deepl::not_found))
         .route("/v2/glossaries", get(glossaries::list).post(glossaries::add))
         .route("/v2/glossaries/{id}", delete(glossaries::remove).get(glossaries::about))
         .route("/v2/glossaries/{id}/entries", get(glossaries::entries))
