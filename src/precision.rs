@@ -54,12 +54,15 @@ impl WeightPrecision {
         rows as u64 * width as u64 * self.value_bytes() as u64 + scales
     }
 
-    /// The first finite value that would become infinite.
+    /// The first value that storing would change beyond rounding: a finite one that would become infinite in f16, or in 8 bits one
+    /// that is no number or infinite, beside which its row would become zeros.
     pub fn overflow(self, values: &[f32]) -> Option<f32> {
+        let mut values = values.iter().copied();
         match self {
-            Self::F32 | Self::Q8 => None,
+            Self::F32 => None,
             // half way between the largest f16 and the next step
-            Self::F16 => values.iter().copied().find(|value| value.is_finite() && value.abs() >= 65_520.0),
+            Self::F16 => values.find(|value| value.is_finite() && value.abs() >= 65_520.0),
+            Self::Q8 => values.find(|value| !value.is_finite()),
         }
     }
 
@@ -243,5 +246,8 @@ mod tests {
         assert!(f16::from_f32(65_519.0).is_finite() && f16::from_f32(65_520.0).is_infinite());
         assert_eq!(WeightPrecision::F16.overflow(&[1.0, -65_520.0]), Some(-65_520.0));
         assert_eq!(WeightPrecision::F32.overflow(&[f32::MAX]), None);
+        assert_eq!(WeightPrecision::Q8.overflow(&[1.0, f32::MAX]), None);
+        assert_eq!(WeightPrecision::Q8.overflow(&[1.0, f32::INFINITY, f32::NAN]), Some(f32::INFINITY));
+        assert!(WeightPrecision::Q8.overflow(&[1.0, f32::NAN]).is_some_and(f32::is_nan));
     }
 }

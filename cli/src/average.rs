@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use wordloom::WeightPrecision;
 use wordloom::model::files::ModelFiles;
 use wordloom::train::average::average_folders;
-use wordloom::train::checkpoint::{RECORD, WEIGHTS};
+use wordloom::train::checkpoint::RECORD;
 use wordloom::train::write::write_files;
 
 use super::{CliError, notice, setup};
@@ -31,10 +31,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let out = &arguments.out;
-    if out.join(WEIGHTS).exists() {
-        let problem = "there is a model already; choose another folder";
-        return Err(CliError::Input(format!("{}: {problem}", out.display())));
-    }
+    setup::without_a_model(out)?;
     let folders = arguments.checkpoints.iter().map(|model| setup::folder_of(model));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let folders = folders.iter().map(ModelFiles::directory).collect::<Result<Vec<_>, _>>()?;
@@ -42,7 +39,11 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     // the record is one checkpoint's, from whose moments nothing goes on here
     let files = files.iter().filter(|(name, _)| name != RECORD);
     write_files(out, files.map(|(name, content)| (name.as_str(), &content[..])))?;
-    notice(&format!("{}: the mean of {} folders, in {}", out.display(), folders.len(), arguments.weights));
+    let of = match folders.len() {
+        1 => "one folder".to_owned(),
+        count => format!("{count} folders"),
+    };
+    notice(&format!("{}: the mean of {of}, in {}", out.display(), arguments.weights));
     Ok(())
 }
 

@@ -34,25 +34,32 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let folder = setup::folder_of(&arguments.model)?;
     let model = Model::load(&folder)?;
     let out = &arguments.out;
-    let path = out.join(WEIGHTS);
-    if path.exists() {
-        let problem = "there is a model already; choose another folder";
-        return Err(CliError::Input(format!("{}: {problem}", out.display())));
-    }
+    setup::without_a_model(out)?;
     let is_new = !out.exists();
     fs::create_dir_all(out).map_err(|error| cannot_write(out, error))?;
-    let file = File::create_new(&path).map_err(|error| cannot_write(&path, error))?;
-    let bytes = write(&model, file, &path).inspect_err(|_| {
-        _ = fs::remove_file(&path);
+    let mut written = Vec::new();
+    let bytes = write_all(&model, &folder, out, &mut written).inspect_err(|_| {
+        for path in &written {
+            _ = fs::remove_file(path);
+        }
         if is_new {
             _ = fs::remove_dir(out);
         }
     })?;
-    copy_others(&folder, out)?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let (now, before) = (megabytes(bytes), megabytes(model.checkpoint().byte_len()));
-    notice(&format!("{}: {now:.1} MB, from {before:.1} MB", path.display()));
+    notice(&format!("{}: {now:.1} MB, from {before:.1} MB", out.join(WEIGHTS).display()));
     Ok(())
+}
+
+/// Writes the weights, and copies the other files. Returns the bytes of the weights. `written` gets the paths of new files.
+fn write_all(model: &Model, from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<u64, CliError> {
+    let path = to.join(WEIGHTS);
+    let file = File::create_new(&path).map_err(|error| cannot_write(&path, error))?;
+    written.push(path.clone());
+    let bytes = write(model, file, &path)?;
+    copy_others(from, to, written)?;
+    Ok(bytes)
 }
 
 /// Writes the weights. Returns their bytes.
@@ -68,13 +75,19 @@ fn write(model: &Model, file: File, path: &Path) -> Result<u64, CliError> {
     Ok(length.map_err(|error| cannot_write(path, error))?.len())
 }
 
-fn copy_others(from: &Path, to: &Path) -> Result<(), CliError> {
-    let failed = |source| CliError::Io { what: format!("cannot copy from {}", from.display()), source };
-    for entry in fs::read_dir(from).map_err(failed)? {
-        let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).map_err(failed)?;
+fn copy_others(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    let cannot_read =
+        |path: &Path, source| CliError::Io { what: format!("cannot read {}", path.display()), source };
+    for entry in fs::read_dir(from).map_err(|source| cannot_read(from, source))? {
+        let entry = entry.map_err(|source| cannot_read(from, source))?;
+        let (name, path) = (entry.file_name(), entry.path());
         let end = |end: &&str| name.to_string_lossy().ends_with(*end);
         if path.is_file() && COPIED.iter().any(end) && !end(&".index.json") {
-            fs::copy(&path, to.join(&name)).map_err(failed)?;
+            let content = fs::read(&path).map_err(|source| cannot_read(&path, source))?;
+            let copy = to.join(&name);
+            let mut file = File::create_new(&copy).map_err(|error| cannot_write(&copy, error))?;
+            written.push(copy.clone());
+            file.write_all(&content).map_err(|error| cannot_write(&copy, error))?;
         }
     }
     Ok(())

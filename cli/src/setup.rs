@@ -1,5 +1,7 @@
 //! Options of model and device for several commands.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -235,6 +237,33 @@ pub fn load(
         Some(options) => Transformer::load_to_generate(device, model, weights, options, &mut told)?,
         None => Transformer::load_with_weights(device, model, weights, &mut told)?,
     })
+}
+
+/// Refuses a folder to write a model to that has one: none of its files may be lost or left beside the new ones.
+pub fn without_a_model(folder: &Path) -> Result<(), CliError> {
+    let names = match fs::read_dir(folder) {
+        // the writer says what is wrong with a file of this name
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(());
+        }
+        Err(source) => {
+            return Err(CliError::Io { what: format!("cannot read {}", folder.display()), source });
+        }
+        Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.file_name()),
+    };
+    let of_a_model = |name: &str| {
+        let ends = [".safetensors", ".safetensors.index.json", ".npz"];
+        name == "config.json"
+            || name.starts_with("pytorch_model")
+            || ends.iter().any(|end| name.ends_with(end))
+    };
+    match names.into_iter().any(|name| of_a_model(&name.to_string_lossy())) {
+        true => {
+            let problem = "there is a model already; choose another folder";
+            Err(CliError::Input(format!("{}: {problem}", folder.display())))
+        }
+        false => Ok(()),
+    }
 }
 
 /// The options of a search over the model's own, checked.

@@ -41,7 +41,7 @@ pub enum GraphError {
     },
 }
 
-/// A finite weight beyond the range of its precision: it would be stored as infinity.
+/// A weight beyond the range of its precision: it would be stored as infinity, or in 8 bits make zeros of its row.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the weight {weight:?} has the value {value}, which {precision} cannot hold; use `--weights f32`")]
 pub struct UnstorableWeight {

@@ -43,6 +43,9 @@ impl JsonValue for u64 {
 impl JsonValue for f32 {
     const EXPECTED: &'static str = "a number";
 }
+impl JsonValue for f64 {
+    const EXPECTED: &'static str = "a number";
+}
 impl JsonValue for String {
     const EXPECTED: &'static str = "a string";
 }

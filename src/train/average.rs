@@ -20,6 +20,7 @@ const VOCABULARIES: &[&str] = &[
     "source.spm",
     "spiece.model",
     "target.spm",
+    "target_vocab.json",
     "tokenizer.json",
     "vocab.json",
     "vocab.txt",
@@ -51,6 +52,8 @@ pub enum AverageError {
     Overflow { tensor: String, value: f32, precision: &'static str },
     #[error("{precision} is no format of averaged weights; take f32 or f16")]
     Precision { precision: &'static str },
+    #[error("{file} has another {key:?} than {first}; all checkpoints must be of one model")]
+    Configuration { file: String, key: String, first: String },
     #[error("{file}: not a JSON object: {problem}")]
     Config { file: String, problem: String },
     #[error("the mean cannot be written as safetensors: {0}")]
@@ -117,12 +120,30 @@ pub fn average_folders(
             }
         }
         if name == CONFIG {
+            for other in folders[1..].iter().filter(|other| other.has(&name)) {
+                check_configuration(first, &content, other)?;
+            }
             content = with_dtype(&first.file_label(&name), &content, dtype)?;
         }
         files.push((name, content));
     }
     files.push((WEIGHTS.to_owned(), average(&checkpoints, precision)?));
     Ok(files)
+}
+
+/// Keys of `config.json` that say how a checkpoint was written, and nothing of what it computes.
+const OF_A_FILE: [&str; 6] =
+    ["_commit_hash", "_name_or_path", "dtype", "torch_dtype", "transformers_version", "use_cache"];
+
+/// Checks that two folders have the same configuration: tensors of the same shapes can belong to other models.
+fn check_configuration(first: &ModelFiles, content: &[u8], other: &ModelFiles) -> Result<(), AverageError> {
+    let [first, file] = [first, other].map(|files| files.file_label(CONFIG));
+    let (one, two) = (object(&first, content)?, object(&file, &other.read(CONFIG, FILE_LIMIT)?)?);
+    let differs = |key: &&String| !OF_A_FILE.contains(&key.as_str()) && one.get(*key) != two.get(*key);
+    match one.keys().chain(two.keys()).find(differs) {
+        Some(key) => Err(AverageError::Configuration { file, key: key.clone(), first }),
+        None => Ok(()),
+    }
 }
 
 /// Whether two files have the same content; JSON may be written in another way.
@@ -182,10 +203,14 @@ fn mean(checkpoints: &[Checkpoint], name: &str, count: usize) -> Result<Vec<f32>
 
 /// A `config.json` with another type of weights.
 fn with_dtype(file: &str, content: &[u8], dtype: &str) -> Result<Vec<u8>, AverageError> {
-    let invalid = |problem: String| AverageError::Config { file: file.to_owned(), problem };
-    let mut config: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(content).map_err(|error| invalid(error.to_string()))?;
+    let mut config = object(file, content)?;
     config.remove("torch_dtype"); // the name of the key in older versions
     config.insert("dtype".to_owned(), dtype.into());
     Ok(json_file(&config.into()))
+}
+
+fn object(file: &str, content: &[u8]) -> Result<serde_json::Map<String, serde_json::Value>, AverageError> {
+    let invalid =
+        |error: serde_json::Error| AverageError::Config { file: file.to_owned(), problem: error.to_string() };
+    serde_json::from_slice(content).map_err(invalid)
 }

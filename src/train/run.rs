@@ -188,7 +188,7 @@ impl Run {
 
     /// The batches of a step. One step may take batches of two epochs.
     fn next_batches(&mut self) -> Result<Vec<Vec<Pair>>, TrainError> {
-        let mut taken = Vec::with_capacity(self.plan.accumulate);
+        let mut taken = Vec::new();
         while taken.len() < self.plan.accumulate.max(1) {
             let Position { epoch, batch } = self.state.position;
             match self.epoch.batches.get(batch) {

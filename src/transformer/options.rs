@@ -42,7 +42,8 @@ pub fn resolve(
             })?]
         }
     };
-    if request.max_new_tokens == Some(0) {
+    let of_file = defaults.max_new_tokens.filter(|_| request.max_length.is_none());
+    if request.max_new_tokens.or(of_file) == Some(0) {
         return Err(DecodeError::Option {
             option: "max_new_tokens",
             value: "0".into(),

@@ -115,6 +115,7 @@ fn defaults_that_no_search_can_use() {
             "length_penalty is inf; it must be a finite number; --length-penalty",
         ),
         (r#"{"max_length": 1}"#, "max_length is 1; it must be at least 2"),
+        (r#"{"max_new_tokens": 0}"#, "max_new_tokens is 0; it must be at least 1"),
         (r#"{"bad_words_ids": [[700]]}"#, "bad_words_ids names token 700"),
         (r#"{"no_repeat_ngram_size": -1}"#, "\"no_repeat_ngram_size\" is -1"),
         (r#"{"do_sample": true, "temperature": 0}"#, "temperature is 0; it must be"),
@@ -197,5 +198,27 @@ fn a_vocabulary_that_is_not_the_model_s() {
     for content in [r#"{"<unk>": -1}"#, r#"{"<unk>": 4294967296}"#, r#"{"<unk>": 1, "a": 1}"#, r#"{"a": 1}"#]
     {
         check(&folder, "vocab.json", Some(content.as_bytes()), &["vocab.json: "]);
+    }
+}
+
+/// 8 bits would make zeros of the whole row.
+#[test]
+fn a_weight_that_is_infinite_is_refused_in_8_bits() {
+    let folder = sound_model("damaged_weight");
+    let path = folder.join("model.safetensors");
+    let sound = fs::read(&path).unwrap();
+    let header = u64::from_le_bytes(sound[..8].try_into().unwrap()) as usize;
+    let listed: Value = serde_json::from_slice(&sound[8..8 + header]).unwrap();
+    let name = "model.encoder.layers.0.fc1.weight";
+    let first = 8 + header + listed[name]["data_offsets"][0].as_u64().unwrap() as usize;
+    for value in [f32::INFINITY, f32::NAN] {
+        let mut damaged = sound.clone();
+        damaged[first..first + 4].copy_from_slice(&value.to_le_bytes());
+        fs::write(&path, damaged).unwrap();
+        for weights in ["q8", "w8a8"] {
+            let arguments =
+                ["translate", "--device", "cpu", "--weights", weights, "--model", text(&folder), "hello"];
+            run(&arguments, "").fails(1, &["fc1", &value.to_string(), "q8 cannot hold"]);
+        }
     }
 }

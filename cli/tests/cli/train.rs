@@ -544,12 +544,31 @@ fn keys_of_a_configuration_are_followed_or_refused() {
         ),
         ("scale_embedding", json!(false), "\"scale_embedding\" is false; the new model has true"),
         ("num_hidden_layers", json!(3), "\"num_hidden_layers\" is 3; the new model has 1"),
+        ("d_modle", json!(32), "\"d_modle\" is no key of MarianConfig"),
+        ("dropout", json!("much"), "\"dropout\" is \"much\"; it must be a number"),
     ] {
         let mut changed = shape.clone();
         changed[key] = value;
         fs::write(lab.folder.join("shape.json"), changed.to_string()).unwrap();
         lab.fails("out", &["--max-steps", "1"], 1, &["shape.json", reason]);
     }
+    let mut much = shape.clone();
+    much["dropout"] = json!(2.0);
+    fs::write(lab.folder.join("shape.json"), much.to_string()).unwrap();
+    lab.fails("out", &["--max-steps", "1"], 1, &["dropout is 2; it must be at least 0 and below 1"]);
+    let with_dropout = |number: f64| {
+        let mut changed = shape.clone();
+        (changed["dropout"], changed["num_beams"]) = (json!(number), json!(3));
+        fs::write(lab.folder.join("shape.json"), changed.to_string()).unwrap();
+        let out = format!("dropout-{number}");
+        lab.trains(&out, &["--max-steps", "2"]);
+        let written = fs::read_to_string(lab.folder.join(&out).join("config.json")).unwrap();
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(written["dropout"], number);
+        fs::read(lab.folder.join(&out).join("model.safetensors")).unwrap()
+    };
+    assert!(with_dropout(0.0) != with_dropout(0.5), "the training drops as many");
+    lab.fails("out", &["--max-steps", "1", "--accumulate", "1000000000"], 2, &["--accumulate is 1000000000"]);
     // transformers reads the embeddings of an untied model under their own names
     let mut untied = shape;
     (untied["tie_word_embeddings"], untied["attention_dropout"]) = (json!(false), json!(0));

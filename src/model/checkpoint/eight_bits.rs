@@ -69,9 +69,10 @@ pub(super) fn join(
     }
     match metadata.get(VERSION.0) {
         Some(version) if version == VERSION.1 => {}
-        version => {
+        Some(version) => {
             return Err(format!("its 8-bit format has the version {version:?}; {:?} is known", VERSION.1));
         }
+        None => return Err(format!("its 8-bit format has no version; {:?} is known", VERSION.1)),
     }
     let mut tensors: BTreeMap<String, TensorInfo> = sorting::map_of(tensors);
     let matrices: Vec<String> =

@@ -134,11 +134,11 @@ pub fn position_count(
 
 /// The number that norms add to the variance.
 pub fn epsilon(json: &JsonObject, key: &'static str, default: f32) -> Result<f32, ModelError> {
-    let epsilon = json.get_or(key, default)?;
-    if epsilon.is_finite() && epsilon >= 0.0 {
-        return Ok(epsilon);
+    let epsilon = json.get_or(key, f64::from(default))?;
+    match epsilon as f32 {
+        rounded if rounded.is_finite() && rounded >= 0.0 => Ok(rounded),
+        _ => Err(json.invalid(key, &epsilon.into(), "a small number, not negative")),
     }
-    Err(json.invalid(key, &epsilon.into(), "a small number, not negative"))
 }
 
 /// Checks that a token id is in a vocabulary.
@@ -194,11 +194,24 @@ pub fn special_tokens(
     let optional = |key, default| optional_token(json, key, default, target_vocabulary);
     let smaller = source_vocabulary.min(target_vocabulary);
     Ok(SpecialTokens {
-        pad: token(json, "pad_token_id", json.get_or("pad_token_id", pad)?, smaller)?,
+        pad: padding_token(json, pad, smaller)?,
         eos: token_if_known(json, "eos_token_id", eos, target_vocabulary)?,
         bos: token_if_known(json, "bos_token_id", None, target_vocabulary)?,
         decoder_start: optional("decoder_start_token_id", None)?,
     })
+}
+
+/// The padding token; `default` if the file has none that is not negative.
+fn padding_token(json: &JsonObject, default: u32, vocabulary: usize) -> Result<u32, ModelError> {
+    let key = "pad_token_id";
+    match json.get(key)? {
+        Some(id) => token(json, key, id, vocabulary),
+        None if (default as usize) < vocabulary => Ok(default),
+        None => {
+            let expected = format!("a token id below the vocabulary's size, {vocabulary}");
+            Err(json.invalid(key, &serde_json::Value::Null, expected))
+        }
+    }
 }
 
 /// 1, or √d_model.  Vaswani et al. 2017, section 3.4.

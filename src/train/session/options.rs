@@ -237,6 +237,9 @@ impl Numbers {
     }
 }
 
+/// Batches of a step, beyond any use: their sentences are in memory together.
+const MOST_ACCUMULATED: usize = 1 << 16;
+
 impl Options {
     /// Checks what can be checked before anything is read.
     pub(super) fn check(&self) -> Result<(), SessionError> {
@@ -247,8 +250,15 @@ impl Options {
         if self.tests.test_steps == Some(0) {
             return usage("--test-steps is 0; it must be at least 1".to_owned());
         }
-        if self.numbers.accumulate == Some(0) {
-            return usage("--accumulate is 0; a step has at least 1 batch".to_owned());
+        match self.numbers.accumulate {
+            Some(0) => return usage("--accumulate is 0; a step has at least 1 batch".to_owned()),
+            Some(count @ MOST_ACCUMULATED..) => {
+                return usage(format!("--accumulate is {count}; it must be below {MOST_ACCUMULATED}"));
+            }
+            _ => {}
+        }
+        if self.out.as_os_str().is_empty() {
+            return usage("--out is empty; name a folder to write to".to_owned());
         }
         if self.max_steps == Some(0) {
             return usage("--max-steps is 0; it must be at least 1".to_owned());

@@ -270,7 +270,9 @@ impl Shape {
             Self::Size(size) => *size,
             Self::Config(_, config) => {
                 let width = config.get("d_model").and_then(Value::as_u64).unwrap_or_default();
-                Size::of_width(usize::try_from(width).unwrap_or(usize::MAX))
+                let mut size = Size::of_width(usize::try_from(width).unwrap_or(usize::MAX));
+                size.dropout = config.get("dropout").and_then(Value::as_f64).unwrap_or(size.dropout);
+                size
             }
         }
     }
@@ -285,6 +287,7 @@ impl Shape {
             let problem = "a new model is a marian model; others can be trained with --model";
             return Err(SessionError::Input(format!("{file}: \"model_type\" is {model_type:?}; {problem}")));
         }
+        check_keys(file, config)?;
         let defaults = NewModel::base(vocabulary.size);
         let number = |key: &str, default: usize| match config.get(key) {
             None => Ok(default),
@@ -326,6 +329,39 @@ impl Shape {
         Ok(shape)
     }
 }
+
+/// Refuses keys that no `MarianConfig` has, such as misspelt ones, and a dropout that is no number.
+fn check_keys(file: &str, config: &Map<String, Value>) -> Result<(), SessionError> {
+    let own = NewModel::base(1).config("float32");
+    let known = |key: &str| {
+        key.starts_with('_')
+            || own.get(key).is_some()
+            || FIXED.iter().any(|(fixed, _)| *fixed == key)
+            || WITHOUT_EFFECT.split_whitespace().any(|other| other == key)
+    };
+    if let Some(key) = config.keys().find(|key| !known(key)) {
+        let problem = "is no key of MarianConfig; check its spelling, or leave it out";
+        return Err(SessionError::Input(format!("{file}: {key:?} {problem}")));
+    }
+    match config.get("dropout") {
+        Some(value) if !value.is_number() => {
+            Err(SessionError::Input(format!("{file}: \"dropout\" is {value}; it must be a number")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Keys of `MarianConfig` and its base class that a new model does not depend on: how texts are generated, and how files are written.
+const WITHOUT_EFFECT: &str = "
+    add_bias_logits add_cross_attention add_final_layer_norm bad_words_ids begin_suppress_tokens chunk_size_feed_forward
+    classif_dropout classifier_dropout cross_attention_hidden_size diversity_penalty do_sample early_stopping
+    encoder_no_repeat_ngram_size exponential_decay_length_penalty extra_pos_embeddings finetuning_task forced_bos_token_id
+    gradient_checkpointing id2label label2id length_penalty max_length max_new_tokens min_length no_repeat_ngram_size
+    normalize_before normalize_embedding num_beam_groups num_beams num_labels num_return_sequences output_attentions
+    output_hidden_states output_past output_scores prefix problem_type pruned_heads remove_invalid_values repetition_penalty
+    return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss
+    tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript transformers_version typical_p use_bfloat16
+";
 
 /// Keys of `MarianConfig` with one value for new models, and the keys whose value they must have.
 const FIXED: [(&str, &str); 11] = [
