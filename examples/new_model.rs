@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let model = NewModel::small(vocabulary.size);
     let card = Card {
+        model_type: "marian",
         name: "new-model".to_owned(),
         data: vec![format!("{train}: {} pairs", pairs.len())],
         seed: 1,

@@ -178,6 +178,7 @@ fn a_vocabulary_of_another_size_is_refused() {
 #[test]
 fn the_card_tells_data_seed_command_and_scores() {
     let card = Card {
+        model_type: "marian",
         name: "en-de".to_owned(),
         source_language: "English".to_owned(),
         target_language: "German".to_owned(),

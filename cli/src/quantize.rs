@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use wordloom::Model;
 use wordloom::model::QuantizeError;
+use wordloom::train::checkpoint::RECORD;
 
 use super::output::cannot_write;
 use super::{CliError, notice, setup};
@@ -82,7 +83,7 @@ fn copy_others(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(),
         let entry = entry.map_err(|source| cannot_read(from, source))?;
         let (name, path) = (entry.file_name(), entry.path());
         let end = |end: &&str| name.to_string_lossy().ends_with(*end);
-        if path.is_file() && COPIED.iter().any(end) && !end(&".index.json") {
+        if path.is_file() && COPIED.iter().any(end) && !end(&".index.json") && name != RECORD {
             let content = fs::read(&path).map_err(|source| cannot_read(&path, source))?;
             let copy = to.join(&name);
             let mut file = File::create_new(&copy).map_err(|error| cannot_write(&copy, error))?;

@@ -1,12 +1,10 @@
 //! Options of model and device for several commands.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use wordloom::decode::{DecodeError, DecodeOptions};
-use wordloom::model::files::ModelFiles;
+use wordloom::model::files::{ModelFiles, has_a_model};
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::precision::{InputRounding, PrecisionChoice};
@@ -241,23 +239,7 @@ pub fn load(
 
 /// Refuses a folder to write a model to that has one: none of its files may be lost or left beside the new ones.
 pub fn without_a_model(folder: &Path) -> Result<(), CliError> {
-    let names = match fs::read_dir(folder) {
-        // the writer says what is wrong with a file of this name
-        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
-            return Ok(());
-        }
-        Err(source) => {
-            return Err(CliError::Io { what: format!("cannot read {}", folder.display()), source });
-        }
-        Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.file_name()),
-    };
-    let of_a_model = |name: &str| {
-        let ends = [".safetensors", ".safetensors.index.json", ".npz"];
-        name == "config.json"
-            || name.starts_with("pytorch_model")
-            || ends.iter().any(|end| name.ends_with(end))
-    };
-    match names.into_iter().any(|name| of_a_model(&name.to_string_lossy())) {
+    match has_a_model(folder) {
         true => {
             let problem = "there is a model already; choose another folder";
             Err(CliError::Input(format!("{}: {problem}", folder.display())))

@@ -340,3 +340,16 @@ impl ByteSource {
         }
     }
 }
+
+/// Whether a folder has a file of a model, in any form: configuration or weights. A command that writes a model there would lose it, or
+/// leave it beside the new one.
+pub fn has_a_model(folder: &Path) -> bool {
+    let of_a_model = |name: &str| {
+        let ends = [".safetensors", ".safetensors.index.json", ".npz"];
+        name == "config.json"
+            || name.starts_with("pytorch_model")
+            || ends.iter().any(|end| name.ends_with(end))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| of_a_model(&entry.file_name().to_string_lossy()))
+}

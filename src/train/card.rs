@@ -5,6 +5,8 @@
 pub struct Card {
     /// Title, such as `en-de`.
     pub name: String,
+    /// Hugging Face's name of the model's kind; empty: `marian`.
+    pub model_type: &'static str,
     /// Source language, as the user names it; may be empty.
     pub source_language: String,
     /// Target language; may be empty.
@@ -25,7 +27,11 @@ impl Card {
     /// The card as Markdown.
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# {}\n\n", one_line(&self.name));
-        text += "An encoder–decoder Transformer (Vaswani et al. 2017) in the layout of Hugging Face's `MarianMTModel`";
+        text += "An encoder–decoder Transformer (Vaswani et al. 2017) in the layout of Hugging Face's ";
+        text += &match self.model_type {
+            "" | "marian" => "`MarianMTModel`".to_owned(),
+            other => format!("models of the type `{other}`"),
+        };
         text += &match (one_line(&self.source_language), one_line(&self.target_language)) {
             (source, target) if source.is_empty() || target.is_empty() => ".\n".to_owned(),
             (source, target) => format!(": {source} to {target}.\n"),

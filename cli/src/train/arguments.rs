@@ -31,7 +31,7 @@ pairs, 4 to 120. --patience 0: tests never end it. --dev: one pair in 20 of
 --pairs, at most 500, which are not trained on. With --model: batches of 1024
 tokens, warm-up 50, peak rate 2e-4, dropout 0.1.
 
-PLACE is a part of a tensor's name, such as encoder, shared, layer_norm or
+PLACE is a part of a tensor's name, such as encoder., shared, layer_norm or
 decoder.layers.0.; inspect --json lists the names. Both options can be repeated.
 
 DIR gets the best model so far (a folder for every command and for
@@ -51,7 +51,7 @@ Examples:
       --substitute en-de.json --joined 0.1 --lower-cased 0.03 \\
       --unpunctuated 0.03 --from de --to en --swap --out german-english
   wordloom train --model my-model --pairs glossary.tsv --out my-words \\
-      --freeze encoder --max-minutes 5
+      --freeze encoder. --max-minutes 5
   wordloom average my-model/checkpoints/* --out averaged")]
 pub struct Arguments {
     #[command(flatten)]
@@ -211,7 +211,7 @@ pub struct Tests {
     /// The better model has the lower dev loss, or the higher BLEU
     #[arg(long, value_name = "GOAL", value_enum, default_value = "loss", hide_short_help = true)]
     pub goal: GoalName,
-    /// Steps between tests [default: an epoch, 50 to 1000]
+    /// Steps between tests, in tens [default: an epoch, 50 to 1000]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub test_steps: Option<u64>,
     /// Dev pairs to translate for BLEU at every test; 0: none
@@ -316,7 +316,10 @@ impl Arguments {
                 save_minutes: tests.save_minutes,
                 keep: tests.keep,
             },
-            command: typed(std::iter::once("wordloom".to_owned()).chain(std::env::args().skip(1))),
+            command: typed(std::iter::once("wordloom".to_owned()).chain(
+                // a path need not be Unicode
+                std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()),
+            )),
             ..Options::new(pairs, self.out.clone())
         }
     }

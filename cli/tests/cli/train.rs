@@ -217,6 +217,89 @@ fn what_a_run_depends_on_must_be_the_same() {
     resume(&[], &["no record of a training", "\"format\" is missing"]);
 }
 
+/// Whoever ends well has the best model in the folder.
+#[test]
+fn a_best_model_that_cannot_be_written_is_an_error_in_the_end() {
+    let training = Training::new("train-unwritten");
+    training.trains("out", &["--max-steps", "3"]);
+    let weights = training.folder.join("out/model.safetensors");
+    fs::remove_file(&weights).unwrap();
+    fs::create_dir_all(weights.join("in the way")).unwrap();
+    let options = ["--max-steps", "40", "--test-steps", "10", "--resume"];
+    let run = training.run("out", &options);
+    assert_eq!(run.output.status.code(), Some(1), "{}", run.stderr());
+    assert!(run.stderr().contains("the training goes on, and tries again later"), "{}", run.stderr());
+    assert!(run.stderr().lines().last().unwrap().starts_with("error: "), "{}", run.stderr());
+}
+
+/// Interrupted at a test or before or after it: the tests are at the same steps, and the best model is the same.
+#[test]
+#[cfg(unix)]
+fn a_run_that_is_interrupted_at_a_test_tests_then() {
+    let training = Training::new("train-at-a-test");
+    let options = ["--max-steps", "40", "--test-steps", "10", "--learning-rate", "4e-3"];
+    training.trains("whole", &options);
+    let arguments = training.arguments("parts", &options);
+    let child = command(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap();
+    wait_for_steps(&training, "parts", 2);
+    super::interrupt::interrupt(&child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    training.trains("parts", &[&options[..], &["--resume"]].concat());
+    let tests = |out: &str| {
+        let log = training.log(out);
+        events(&log, "test")
+            .iter()
+            .map(|test| (test["step"].clone(), test["best"].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(tests("whole"), tests("parts"));
+    let weights = |out: &str| tensors(&training.folder.join(out).join("model.safetensors"));
+    assert_eq!(weights("whole"), weights("parts"));
+}
+
+#[test]
+fn what_a_folder_has_and_what_is_left_out_is_said() {
+    let training = Training::new("train-said");
+    let other = training.folder.join("other");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("pytorch_model.bin"), "mine").unwrap();
+    training.fails("other", &["--max-steps", "1"], 1, &["other: there is a model already"]);
+
+    let pairs = training.path("pairs.tsv");
+    let tagged = fs::read_to_string(&pairs).unwrap().replace('\n', "\tnews\n");
+    fs::write(&pairs, tagged).unwrap();
+    let dev = training.path("dev.tsv");
+    fs::write(&dev, "A horse.\tEin Pferd.\tother\nA house.\tEin Haus.\tother\n").unwrap();
+    let options = ["--max-steps", "1", "--tags", "news", "--dev", &dev];
+    training.fails("out", &options, 1, &["dev.tsv: no pair of the dev set has one of the tags"]);
+
+    let long = "one two three four five six seven eight nine ten ".repeat(20);
+    fs::write(&dev, format!("A horse.\tEin Pferd.\tnews\n{long}\t{long}\tnews\n")).unwrap();
+    let run = training.trains("left-out", &options);
+    assert!(run.stderr().contains("1 dev pair"), "{}", run.stderr());
+    let card = fs::read_to_string(training.folder.join("left-out/MODEL_CARD.md")).unwrap();
+    assert!(card.contains("`MarianMTModel`"), "{card}");
+}
+
+/// A path need not be Unicode.
+#[test]
+#[cfg(target_os = "linux")]
+fn pairs_can_have_any_name() {
+    use std::os::unix::ffi::OsStrExt;
+    let training = Training::new("train-name");
+    let named = training.folder.join(std::ffi::OsStr::from_bytes(b"p\xff.tsv"));
+    fs::copy(training.folder.join("pairs.tsv"), &named).unwrap();
+    let arguments = training.arguments("out", &["--max-steps", "1"]);
+    let arguments = arguments.iter().map(std::ffi::OsString::from);
+    let arguments = arguments.map(|argument| match argument.as_bytes().ends_with(b"pairs.tsv") {
+        true => named.clone().into_os_string(),
+        false => argument,
+    });
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wordloom")).args(arguments).output().unwrap();
+    let run = Run { what: "any name".into(), output };
+    assert_eq!(run.output.status.code(), Some(0), "{}", run.stderr());
+}
+
 /// Waits until a training has written this number of lines with steps.
 fn wait_for_steps(training: &Training, out: &str, count: usize) {
     let deadline = Instant::now() + Duration::from_secs(120);

@@ -39,7 +39,12 @@ impl Corpus {
             true => hold_back(all, &name)?,
             false => {
                 let load = |source| load(source, options).map(|rows| rows.pairs);
-                (all, dev.into_iter().map(load).collect::<Result<Vec<_>, _>>()?.concat())
+                let dev = dev.into_iter().map(load).collect::<Result<Vec<_>, _>>()?.concat();
+                if dev.is_empty() {
+                    let problem = "no pair of the dev set has one of the tags (--tags)";
+                    return Err(SessionError::Input(format!("{dev_name}: {problem}")));
+                }
+                (all, dev)
             }
         };
         if swaps {

@@ -67,6 +67,10 @@ pub struct Session {
     test_steps: u64,
     cancel: Cancel,
     history: History,
+    /// Whether lines of the log wait for room.
+    log_waits: bool,
+    /// Weights of the best model, if they could not be written yet.
+    unwritten: Option<Vec<u8>>,
     pace: Pace,
     saved: Instant,
 }
@@ -125,6 +129,8 @@ impl Session {
             test_steps,
             cancel,
             history,
+            log_waits: false,
+            unwritten: None,
         };
         session.tell(&start, observer)?;
         Ok(session)
@@ -153,6 +159,12 @@ impl Session {
 
     async fn steps_and_tests(&mut self, observer: &mut dyn Observer) -> Result<Ending, SessionError> {
         let began = Instant::now();
+        // a run that was interrupted at a test tests now, as it would have
+        if self.is_test_due() && self.test(observer).await? == Some(Verdict::Stop) {
+            self.write_best()?;
+            self.save(observer).await?;
+            return Ok(Ending::Patience);
+        }
         loop {
             let cancel = self.cancel.clone();
             let clock = || began.elapsed().as_secs_f64();
@@ -170,6 +182,7 @@ impl Session {
                 verdict = self.test(observer).await?;
             }
             if verdict == Some(Verdict::Stop) || ended {
+                self.write_best()?;
                 self.save(observer).await?;
                 return Ok(self.ending(ended));
             }
@@ -218,9 +231,25 @@ impl Session {
 
     /// Writes an event to the log, then tells the observer.
     fn tell(&mut self, event: &Event, observer: &mut dyn Observer) -> Result<(), SessionError> {
-        self.history.add(event)?;
+        self.log(event, observer)?;
         observer.event(event, &self.history, &self.facts());
         Ok(())
+    }
+
+    /// Writes an event to the log. The training goes on if there is no room: later events bring it along.
+    fn log(&mut self, event: &Event, observer: &mut dyn Observer) -> Result<(), SessionError> {
+        match self.history.add(event) {
+            Err(error) if checkpoints::is_about_writing(&error) => {
+                if !std::mem::replace(&mut self.log_waits, true) {
+                    observer.line(&format!("warning: {error}; the training goes on, and tries again later"));
+                }
+                Ok(())
+            }
+            result => {
+                self.log_waits = false;
+                result
+            }
+        }
     }
 
     fn log_steps(
@@ -268,9 +297,10 @@ impl Session {
             bleu,
             best: verdict == Verdict::Best,
         };
-        self.history.add(&Event::Test(test))?;
+        self.log(&Event::Test(test), observer)?;
         if test.best {
-            self.write_best(weights, observer)?;
+            self.unwritten = Some(weights);
+            self.try_to_write_best(observer);
         }
         observer.event(&Event::Test(test), &self.history, &self.facts());
         Ok(Some(verdict))
@@ -288,17 +318,21 @@ impl Session {
         Ok(Some(self.dev.scores(&self.device, &model, &self.options, search).await?[0]))
     }
 
-    /// Writes the model to the output folder.
-    fn write_best(&mut self, weights: Vec<u8>, observer: &mut dyn Observer) -> Result<(), SessionError> {
+    /// Writes the best model to the output folder, unless that is done.
+    fn write_best(&mut self) -> Result<(), SessionError> {
+        let Some(weights) = &self.unwritten else { return Ok(()) };
         let card = self.card(Vec::new()).to_markdown();
         let others = self.about.companions.iter().map(|(name, content)| (name.as_str(), &content[..]));
         let files = others.chain([(CARD, card.as_bytes()), (WEIGHTS, &weights[..])]);
-        match write_files(&self.options.out, files) {
-            Err(error) if self.run.progress() < 1.0 => {
-                observer.line(&format!("warning: {error}; the training goes on"));
-                Ok(())
-            }
-            result => Ok(result?),
+        write_files(&self.options.out, files)?;
+        self.unwritten = None;
+        Ok(())
+    }
+
+    /// The same during the training, which goes on if there is no room: there may be some next time.
+    fn try_to_write_best(&mut self, observer: &mut dyn Observer) {
+        if let Err(error) = self.write_best() {
+            observer.line(&format!("warning: {error}; the training goes on, and tries again later"));
         }
     }
 
@@ -317,6 +351,7 @@ impl Session {
         rows.extend(scores);
         Card {
             name: name_of(&self.options.out),
+            model_type: self.trainer.config().family.model_type(),
             source_language: self.options.from.clone().unwrap_or_default(),
             target_language: self.options.to.clone().unwrap_or_default(),
             data: self.about.notes.clone(),
@@ -343,6 +378,7 @@ impl Session {
 
     /// Writes a checkpoint during the training, which goes on if there is no room: there may be some next time.
     async fn try_to_save(&mut self, observer: &mut dyn Observer) -> Result<(), SessionError> {
+        self.try_to_write_best(observer);
         match self.save(observer).await {
             Err(error) if checkpoints::is_about_writing(&error) => {
                 self.saved = Instant::now();
@@ -354,6 +390,7 @@ impl Session {
     }
 
     async fn interrupted(&mut self, observer: &mut dyn Observer) -> Result<Ending, SessionError> {
+        self.write_best()?;
         self.save(observer).await?;
         let step = self.run.state().steps;
         observer
@@ -374,10 +411,11 @@ impl Session {
 
     /// Scores the best model with its own search, and writes them to the card.
     async fn finish(&self, observer: &mut dyn Observer) -> Result<Option<[f64; 2]>, SessionError> {
+        let out = &self.options.out;
         if self.options.tests.bleu_pairs == 0 {
+            write_files(out, [(CARD, self.card(Vec::new()).to_markdown().as_bytes())])?;
             return Ok(None);
         }
-        let out = &self.options.out;
         let model = Model::load(out)?;
         let beams = model.generation_config().num_beams.unwrap_or(1);
         let scores = self.dev.scores(&self.device, &model, &self.options, (None, &self.cancel)).await?;

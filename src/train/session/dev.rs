@@ -23,6 +23,8 @@ const LONGEST_MORE: usize = 10;
 pub struct Dev {
     pairs: Vec<Pair>,
     batches: Epoch,
+    /// Number of pairs that fit no batch.
+    left_out: usize,
     /// Indices of pairs to translate, and their references.
     translated: Vec<(usize, String)>,
 }
@@ -39,17 +41,23 @@ impl Dev {
         capacity: Capacity,
         translated: usize,
     ) -> Result<Self, BatchError> {
-        let batches = Batches::new(&pairs, capacity, 0, TooLong::LeaveOut)?.epoch(0);
+        let batches = Batches::new(&pairs, capacity, 0, TooLong::LeaveOut)?;
+        let (left_out, batches) = (batches.left_out(), batches.epoch(0));
         let count = translated.min(pairs.len());
         // at equal distances: files are often sorted by length
         let translated = (0..count)
             .map(|index| index * pairs.len() / count)
             .map(|index| (index, texts[indices[index]].target.clone()))
             .collect();
-        Ok(Self { pairs, batches, translated })
+        Ok(Self { pairs, batches, left_out, translated })
     }
 
-    /// The loss of all pairs.
+    /// Number of pairs that are longer than a batch, and count for no loss.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// The loss of all other pairs.
     ///
     /// # Errors
     /// [`TrainError`]

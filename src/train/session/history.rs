@@ -71,6 +71,10 @@ pub struct TestEvent {
 pub struct History {
     file: File,
     name: String,
+    /// Bytes of whole lines in the file.
+    written: u64,
+    /// Lines that could not be written yet.
+    waiting: Vec<u8>,
     /// All steps so far.
     pub steps: Vec<StepsEvent>,
     /// All tests so far.
@@ -94,18 +98,27 @@ impl History {
         }
         let file = opened(&path, kept).map_err(|error| SessionError::cannot_write(&path, error))?;
         let name = path.display().to_string();
-        let mut history = Self { file, name, steps: Vec::new(), tests: Vec::new() };
+        let mut history =
+            Self { file, name, written: kept, waiting: Vec::new(), steps: Vec::new(), tests: Vec::new() };
         events.iter().for_each(|event| history.keep(event));
         Ok(history)
     }
 
-    /// Adds an event to the log and the curves.
+    /// Adds an event to the log and the curves. A line that cannot be written is written with a later one.
     pub(super) fn add(&mut self, event: &Event) -> Result<(), SessionError> {
         self.keep(event);
-        let mut line = serde_json::to_vec(event).expect("an event of plain values");
-        line.push(b'\n');
-        let what = || format!("cannot write {}", self.name);
-        self.file.write_all(&line).map_err(|source| SessionError::Io { what: what(), source })
+        self.waiting.append(&mut serde_json::to_vec(event).expect("an event of plain values"));
+        self.waiting.push(b'\n');
+        let written = self.file.write_all(&self.waiting);
+        if let Err(source) = written {
+            // no part of a line stays
+            _ = self.file.set_len(self.written);
+            _ = self.file.seek(SeekFrom::Start(self.written));
+            return Err(SessionError::Io { what: format!("cannot write {}", self.name), source });
+        }
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
     }
 
     fn keep(&mut self, event: &Event) {
@@ -141,4 +154,30 @@ fn opened(path: &Path, kept: u64) -> io::Result<File> {
 /// The path of the log in a folder.
 pub(super) fn log_in(folder: &Path) -> PathBuf {
     folder.join(LOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_could_not_be_written_come_with_a_later_one() {
+        let folder = std::env::temp_dir().join(format!("wordloom-history-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut history = History::open(&folder, 0).unwrap();
+        let event = |step| Event::Steps(StepsEvent { step, ..StepsEvent::default() });
+        history.add(&event(1)).unwrap();
+        let path = log_in(&folder);
+        let writable = std::mem::replace(&mut history.file, File::open(&path).unwrap());
+        for step in [2, 3] {
+            let error = history.add(&event(step)).unwrap_err();
+            assert!(error.to_string().contains("train.jsonl"), "{error}");
+        }
+        history.file = writable;
+        history.add(&event(4)).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let steps = text.lines().map(|line| serde_json::from_str::<Event>(line).unwrap().step());
+        assert_eq!(steps.collect::<Vec<_>>(), [1, 2, 3, 4]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::Trainer;
 use super::super::augment::Augmentation;
 use super::super::batches::{Batches, Capacity, TooLong};
-use super::super::checkpoint::{self, Settings, WEIGHTS};
+use super::super::checkpoint::{self, Settings};
 use super::super::run::{Run, RunPlan, RunState};
 use super::super::schedule::{Budget, Height, LearningRate};
 use super::super::stopping::EarlyStopping;
@@ -23,7 +23,7 @@ use super::options::{Chosen, Options};
 use super::start::{self, Start};
 use super::{checkpoints, defaults, history};
 use crate::device::Device;
-use crate::model::files::ModelFiles;
+use crate::model::files::{ModelFiles, has_a_model};
 use crate::precision::Products;
 use crate::transformer::Cancel;
 
@@ -97,6 +97,10 @@ impl Preparation {
         }
         let steps_of_epoch = batches.epoch(0).batches.len() / chosen.accumulate;
         let dev = Dev::new(encoded_dev, &dev, capacity, options.tests.bleu_pairs)?;
+        if dev.left_out() > 0 {
+            let count = dev.left_out();
+            observer.line(&format!("{count} dev pairs left out: longer than a batch (--batch-tokens)"));
+        }
         notes.extend(start.notes.iter().cloned());
         if cancel.is_cancelled() {
             return Err(SessionError::Interrupted);
@@ -125,7 +129,7 @@ fn open_out(options: &Options, observer: &mut dyn Observer) -> Result<Option<Pat
     let out = &options.out;
     fs::create_dir_all(out).map_err(|error| SessionError::cannot_write(out, error))?;
     let found = checkpoints::list(out)?.pop();
-    let is_used = found.is_some() || history::log_in(out).exists() || out.join(WEIGHTS).exists();
+    let is_used = found.is_some() || history::log_in(out).exists() || has_a_model(out);
     let refused = |problem: &str| Err(SessionError::Input(format!("{}: {problem}", out.display())));
     match (options.resume, found) {
         (true, Some(found)) => {
