@@ -6,8 +6,9 @@ use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, GenericStringArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator, StructArray,
+    make_array,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Metadata, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -21,6 +22,8 @@ use crate::translate::{Options, translate_all};
 #[pyclass(frozen, module = "wordloom")]
 pub struct ArrowArray {
     array: ArrayRef,
+    /// Metadata of the schema.
+    metadata: Metadata,
 }
 
 #[pymethods]
@@ -59,8 +62,8 @@ impl ArrowArray {
 impl ArrowArray {
     fn field(&self) -> Field {
         // a batch is a struct without nulls
-        let nullable = !matches!(self.array.data_type(), DataType::Struct(_));
-        Field::new("", self.array.data_type().clone(), nullable)
+        let nullable = !matches!(self.array.data_type(), DataType::Struct(_)) || self.array.null_count() > 0;
+        Field::new("", self.array.data_type().clone(), nullable).with_metadata(self.metadata.clone())
     }
 }
 
@@ -111,44 +114,87 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyAny>> {
         let watch = Watch::new(cancel, progress);
         let call = Call { engine: self, watch: &watch, options: options.of(self, &watch)? };
-        let (chunks, kind, whole) = match import(data)? {
-            Arrow::Array(array) => {
-                let kind = array.data_type().clone();
-                (vec![array], kind, true)
-            }
-            Arrow::Chunks(chunks, kind) => (chunks, kind, false),
+        let (chunks, field, whole) = match import(data)? {
+            Arrow::Array(array, field) => (vec![array], field, true),
+            Arrow::Chunks(chunks, field) => (chunks, field, false),
         };
-        let DataType::Struct(fields) = &kind else {
+        let kind = field.data_type();
+        let DataType::Struct(fields) = kind else {
             if let Some(column) = column {
                 return Err(wrong_value(format!(
                     "column is {column:?}, but the data is one column; leave it out"
                 )));
             }
-            let array = call.column(py, &chunks, &kind)?;
-            return Ok(Bound::new(py, ArrowArray { array })?.into_any());
+            let array = call.column(py, &chunks, kind)?;
+            return Ok(Bound::new(py, ArrowArray { array, metadata: Metadata::default() })?.into_any());
         };
-        let schema = Arc::new(Schema::new(fields.clone()));
+        let schema = Schema::new(fields.clone()).with_metadata(field.metadata().clone());
         let index = place(&schema, column, output)?;
-        let columns: Vec<ArrayRef> =
-            chunks.iter().map(|chunk| chunk.as_struct().column(index).clone()).collect();
+        let structs: Vec<&StructArray> = chunks.iter().map(AsArray::as_struct).collect();
+        // a row of a null struct has no text, whatever lies below
+        let columns = structs.iter().map(|chunk| masked(chunk.column(index), chunk));
         let read = schema.field(index).data_type();
-        let translated = call.column(py, &columns, read)?;
+        let translated = call.column(py, &columns.collect::<PyResult<Vec<_>>>()?, read)?;
         let schema = appended(&schema, output, read);
         let mut first = 0;
-        let batches = chunks.iter().map(|chunk| {
-            let part = translated.slice(first, chunk.len());
+        let parts = structs.iter().map(|chunk| {
             first += chunk.len();
-            let columns = chunk.as_struct().columns().iter().cloned().chain([part]).collect();
-            RecordBatch::try_new(schema.clone(), columns).or_raise()
+            translated.slice(first - chunk.len(), chunk.len())
         });
-        let mut batches = batches.collect::<PyResult<Vec<_>>>()?;
         Ok(match whole {
             true => {
-                let array: ArrayRef = Arc::new(StructArray::from(batches.remove(0)));
-                Bound::new(py, ArrowArray { array })?.into_any()
+                let columns = structs[0].columns().iter().cloned().chain(parts).collect();
+                let nulls = structs[0].nulls().cloned();
+                let array = StructArray::try_new(schema.fields().clone(), columns, nulls).or_raise()?;
+                let metadata = schema.metadata().clone();
+                Bound::new(py, ArrowArray { array: Arc::new(array), metadata })?.into_any()
             }
-            false => Bound::new(py, ArrowTable { schema, batches })?.into_any(),
+            false => Bound::new(py, table(&structs, parts, &schema)?)?.into_any(),
         })
+    }
+}
+
+/// The batches of a stream's structs with a column more. A batch has no null rows: all columns of a null struct become null.
+fn table(
+    structs: &[&StructArray],
+    parts: impl Iterator<Item = ArrayRef>,
+    schema: &SchemaRef,
+) -> PyResult<ArrowTable> {
+    let schema = match structs.iter().any(|chunk| chunk.null_count() > 0) {
+        true => {
+            let nullable = |field: &FieldRef| field.as_ref().clone().with_nullable(true);
+            let fields = schema.fields().iter().map(nullable).collect::<Vec<_>>();
+            Arc::new(Schema::new(fields).with_metadata(schema.metadata().clone()))
+        }
+        false => schema.clone(),
+    };
+    let batches = structs.iter().zip(parts).map(|(chunk, part)| {
+        let columns = chunk.columns().iter().map(|column| masked(column, chunk)).chain([Ok(part)]);
+        RecordBatch::try_new(schema.clone(), columns.collect::<PyResult<_>>()?).or_raise()
+    });
+    Ok(ArrowTable { batches: batches.collect::<PyResult<_>>()?, schema })
+}
+
+/// A column of structs, with null where the struct is null.
+fn masked(column: &ArrayRef, chunk: &StructArray) -> PyResult<ArrayRef> {
+    if chunk.null_count() == 0 {
+        return Ok(column.clone());
+    }
+    match column.data_type() {
+        DataType::Null => Ok(column.clone()),
+        kind @ (DataType::Union(..) | DataType::RunEndEncoded(..)) => Err(ArrowError::new_err(format!(
+            "a row is null, which a column of {kind} cannot say; drop such rows, or pass an array instead of a stream"
+        ))),
+        _ => {
+            let nulls = (0..column.len()).map(|row| chunk.is_valid(row) && column.is_valid(row));
+            let data = column
+                .to_data()
+                .into_builder()
+                .nulls(Some(nulls.collect::<Vec<_>>().into()))
+                .build()
+                .or_raise()?;
+            Ok(make_array(data))
+        }
     }
 }
 
@@ -240,5 +286,5 @@ fn place(schema: &Schema, column: Option<&str>, output: &str) -> PyResult<usize>
 fn appended(schema: &Schema, output: &str, kind: &DataType) -> SchemaRef {
     let kind = if *kind == DataType::Null { DataType::Utf8 } else { kind.clone() };
     let fields = schema.fields().iter().cloned().chain([Arc::new(Field::new(output, kind, true))]);
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()).with_metadata(schema.metadata().clone()))
 }

@@ -87,19 +87,24 @@ impl Attention {
         Ok((parts(sentence.query_tokens(kind)), parts(sentence.key_tokens(kind))))
     }
 
-    /// Weights of a kind: numbers of the layers, `[layers, heads, queries, keys]`, and the bytes.
+    /// Weights of a kind, of the layers that are there: `[layers, heads, queries, keys]`, and the bytes.
     fn weights<'py>(
         &self,
         py: Python<'py>,
         sentence: usize,
         kind: &str,
-    ) -> PyResult<(Vec<usize>, Vec<usize>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(Vec<usize>, Bound<'py, PyByteArray>)> {
         let (sentence, kind) = (self.sentence(sentence)?, parsed(kind)?);
         let layers: Vec<_> = sentence.layers(kind).collect();
         let sizes = layers.first().map_or([0; 3], |layer| [layer.heads, layer.queries, layer.keys]);
         let shape = [&[layers.len()], &sizes[..]].concat();
         let values: Vec<f32> = layers.iter().flat_map(|layer| layer.weights.iter().copied()).collect();
-        Ok((layers.iter().map(|layer| layer.layer).collect(), shape, floats(py, &values)?))
+        Ok((shape, floats(py, &values)?))
+    }
+
+    /// Numbers of the layers of a kind that are there, counted from 0.
+    fn layers(&self, sentence: usize, kind: &str) -> PyResult<Vec<usize>> {
+        Ok(self.sentence(sentence)?.layers(parsed(kind)?).map(|layer| layer.layer).collect())
     }
 
     /// Links between words: source word, target word, counted from 0.

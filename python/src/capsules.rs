@@ -4,11 +4,12 @@
 #![expect(unsafe_code, reason = "the interface is pointers")]
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{Array, ArrayReader, ArrayRef, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError as LibraryError, DataType, Field};
+use arrow_schema::{ArrowError as LibraryError, Field, FieldRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
@@ -24,9 +25,10 @@ pub type ArrayCapsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 /// What an object with Arrow's methods holds.
 pub enum Arrow {
-    Array(ArrayRef),
-    /// The chunks of a column or of a table, with the type of each.
-    Chunks(Vec<ArrayRef>, DataType),
+    /// An array, with its type and the metadata of its schema.
+    Array(ArrayRef, FieldRef),
+    /// The chunks of a column or of a table, with the type of each and the metadata of their schema.
+    Chunks(Vec<ArrayRef>, FieldRef),
 }
 
 /// Takes an object's array or stream. Offsets and UTF-8 are checked.
@@ -34,14 +36,15 @@ pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Arrow> {
     if object.hasattr("__arrow_c_array__")? {
         let capsules = object.call_method0("__arrow_c_array__")?;
         let (schema, array): ArrayCapsules<'_> = capsules.extract()?;
-        return Ok(Arrow::Array(take_array(&schema, &array)?));
+        let (array, field) = take_array(&schema, &array)?;
+        return Ok(Arrow::Array(array, field));
     }
     if object.hasattr("__arrow_c_stream__")? {
         let stream = object.call_method0("__arrow_c_stream__")?;
         let mut reader = take_stream(stream.cast::<PyCapsule>()?)?;
-        let kind = reader.field().data_type().clone();
+        let field = reader.field().clone();
         let chunks: Result<Vec<ArrayRef>, LibraryError> = reader.by_ref().map(checked).collect();
-        return Ok(Arrow::Chunks(chunks.or_raise()?, kind));
+        return Ok(Arrow::Chunks(chunks.or_raise()?, field));
     }
     Err(PyTypeError::new_err(format!(
         "{} is no Arrow data; pass an object with __arrow_c_array__ or __arrow_c_stream__, such as an array, \
@@ -50,7 +53,7 @@ pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Arrow> {
     )))
 }
 
-fn take_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
+fn take_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<(ArrayRef, FieldRef)> {
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
     // SAFETY: capsules of these names hold these structs. `from_raw` moves a struct out and marks the capsule's as released, so that
     // the capsule frees nothing.
@@ -60,8 +63,10 @@ fn take_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> Py
     if schema.release().is_none() || array.is_released() {
         return Err(ArrowError::new_err("the data has been taken already; capsules of Arrow are used once"));
     }
+    let field = Field::try_from(&schema).or_raise()?;
     // SAFETY: the producer vouches for its pointers; what they point to is checked
-    checked(unsafe { from_ffi(array, &schema) }.map(make_array)).or_raise()
+    let array = checked(unsafe { from_ffi(array, &schema) }.map(make_array)).or_raise()?;
+    Ok((array, Arc::new(field)))
 }
 
 fn take_stream(stream: &Bound<'_, PyCapsule>) -> PyResult<ArrayStreamReader> {

@@ -1,7 +1,7 @@
 //! A model on a device.
 
 use std::ffi::CString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -52,9 +52,7 @@ impl Engine {
 
     /// Reads search options, a JSON object with transformers' names.
     pub fn generation(&self, json: &str) -> PyResult<GenerationConfig> {
-        let json = JsonObject::parse_request("the options", json.as_bytes()).or_raise()?;
-        GenerationConfig::from_json(&json, UnknownKeys::Reject)
-            .map_err(|error| wrong_value(error.to_string()))
+        parsed(json)
     }
 }
 
@@ -65,7 +63,7 @@ impl Engine {
     #[pyo3(signature = (model, device, weights, progress=None, cancel=None))]
     fn new(
         py: Python<'_>,
-        model: Option<&str>,
+        model: Option<PathBuf>,
         device: &str,
         weights: &str,
         progress: Option<Py<PyAny>>,
@@ -76,7 +74,7 @@ impl Engine {
             weights.parse().map_err(|problem| wrong_value(format!("weights is {weights:?}; {problem}")))?;
         let watch = Watch::new(cancel, progress);
         run(py, &watch, |progress| {
-            let files = files(model, &watch.cancel, &|done| {
+            let files = files(model.as_deref(), &watch.cancel, &|done| {
                 let _ = progress.send(done); // a caller that is gone has cancelled
             })?;
             let model = Model::from_files(files).or_raise()?;
@@ -89,6 +87,20 @@ impl Engine {
     #[getter]
     fn device(&self) -> String {
         self.transformer().device().to_string()
+    }
+
+    /// Names of the search's options.
+    #[staticmethod]
+    fn option_names() -> Vec<&'static str> {
+        GenerationConfig::KEYS.to_vec()
+    }
+
+    /// Refuses unknown options of a search, and unsupported ones that are not off.
+    ///
+    /// * `generation`: search options, a JSON object with transformers' names
+    #[staticmethod]
+    fn check_generation(generation: &str) -> PyResult<()> {
+        parsed(generation).map(drop)
     }
 
     /// How matrices are stored: f32, f16, q8 or w8a8.
@@ -140,6 +152,11 @@ impl Engine {
     }
 }
 
+fn parsed(json: &str) -> PyResult<GenerationConfig> {
+    let json = JsonObject::parse_request("the options", json.as_bytes()).or_raise()?;
+    GenerationConfig::from_json(&json, UnknownKeys::Reject).map_err(|error| wrong_value(error.to_string()))
+}
+
 /// # Errors
 /// `ValueError`
 pub fn device_choice(device: &str) -> PyResult<DeviceChoice> {
@@ -185,8 +202,10 @@ fn load(device: &Device, model: &Model, weights: PrecisionChoice) -> PyResult<En
 }
 
 /// The files of a folder or of a name, which is fetched first if it is not in the cache.
-pub fn files(model: Option<&str>, cancel: &LibraryCancel, tell: &dyn Fn(Done)) -> PyResult<ModelFiles> {
-    let Some(text) = model else { return Place::default().files().or_raise() };
+pub fn files(model: Option<&Path>, cancel: &LibraryCancel, tell: &dyn Fn(Done)) -> PyResult<ModelFiles> {
+    let Some(model) = model else { return Place::default().files().or_raise() };
+    // names are text; a path that is none is a folder
+    let Some(text) = model.to_str() else { return ModelFiles::directory(model).or_raise() };
     if let Some(place) = Place::built_in(text).filter(|_| !Path::new(text).exists()) {
         return place.files().or_raise();
     }

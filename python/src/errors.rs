@@ -92,7 +92,9 @@ impl IntoPython for wordloom::TranslateError {
         match self {
             Self::Generate(error) => error.into_python(),
             Self::Text(error) => error.into_python(),
-            error @ Self::TooLong { .. } => GenerateError::new_err(error.to_string()),
+            error @ Self::TooLong { .. } => GenerateError::new_err(format!(
+                "{error}; truncate=True of summarize, document=\"truncate\" of translate and truncation=True of a pipeline leave them out"
+            )),
         }
     }
 }

@@ -6,7 +6,7 @@ use wordloom::model::AttentionKind;
 use wordloom::transformer::{ForwardError as LibraryError, ForwardInput, ForwardSelection, Tensor};
 
 use crate::engine::Engine;
-use crate::errors::{OrRaise, wrong_value};
+use crate::errors::{ForwardError, OrRaise, wrong_value};
 use crate::run::{Watch, run};
 use crate::strings::ids;
 
@@ -87,11 +87,15 @@ fn input(inputs: &Bound<'_, PyDict>) -> PyResult<ForwardInput> {
     let Some((batch, source_length, input_ids)) = matrix("input_ids")? else {
         return Err(wrong_value("input_ids are missing"));
     };
-    let attention_mask = match matrix("attention_mask")? {
-        Some((.., mask)) => mask,
-        None => vec![1; input_ids.len()],
+    let beside = |name: &str| match matrix(name)? {
+        Some((rows, length, _)) if (rows, length) != (batch, source_length) => {
+            Err(ForwardError::new_err(format!(
+                "{name} is [{rows}, {length}], but input_ids are [{batch}, {source_length}]; pass the same shape"
+            )))
+        }
+        found => Ok(found.map(|(.., values)| values)),
     };
-    let flat = |name: &str| Ok::<_, PyErr>(matrix(name)?.map(|(.., values)| values).unwrap_or_default());
+    let attention_mask = beside("attention_mask")?.unwrap_or_else(|| vec![1; input_ids.len()]);
     let (targets, target_length, decoder_input_ids) = matrix("decoder_input_ids")?.unwrap_or_default();
     if target_length > 0 && targets != batch {
         return Err(wrong_value(format!("input_ids have {batch} rows, but decoder_input_ids {targets}")));
@@ -102,8 +106,8 @@ fn input(inputs: &Bound<'_, PyDict>) -> PyResult<ForwardInput> {
         target_length,
         input_ids,
         attention_mask,
-        global_attention_mask: flat("global_attention_mask")?,
-        token_type_ids: flat("token_type_ids")?,
+        global_attention_mask: beside("global_attention_mask")?.unwrap_or_default(),
+        token_type_ids: beside("token_type_ids")?.unwrap_or_default(),
         decoder_input_ids,
     })
 }

@@ -106,6 +106,33 @@ pub fn run_telling<M: Send, R: Send>(
     Ok(result.expect("the scope has waited for the work"))
 }
 
+/// Runs work that cannot be cancelled. After an exception of a signal's handler, its thread goes on alone, and its result is dropped.
+///
+/// # Errors
+/// The exception of a signal's handler; `OSError` if the system gives no thread.
+pub fn run_to_its_end<R: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> PyResult<R> {
+    let (sender, receiver) = channel();
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+        let _ = sender.send(work()); // none listens after a signal
+    })?;
+    py.detach(move || {
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        match thread.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => unreachable!("a thread that ends has sent its result"),
+        }
+    })
+}
+
 /// The pool of this process.
 fn pool() -> PyResult<&'static ThreadPool> {
     static POOL: Mutex<Option<(u32, &ThreadPool)>> = Mutex::new(None);

@@ -12,7 +12,13 @@ use crate::errors::wrong_value;
 /// # Errors
 /// `TypeError` and `ValueError`, which name the item.
 pub fn texts(list: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
-    list.try_iter()?.enumerate().map(|(index, item)| text(&item?, || format!("text {index}"))).collect()
+    texts_from(list, 0)
+}
+
+/// As [`texts`]. Messages count items from `first`.
+pub fn texts_from(list: &Bound<'_, PyAny>, first: usize) -> PyResult<Vec<PyBackedStr>> {
+    let name = |index| format!("text {}", first + index);
+    list.try_iter()?.enumerate().map(|(index, item)| text(&item?, || name(index))).collect()
 }
 
 /// A string.

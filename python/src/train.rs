@@ -73,8 +73,7 @@ fn trained(
 }
 
 fn opened(model: &Path, cancel: &Cancel, speaker: &Speaker<'_>) -> PyResult<ModelFiles> {
-    let name = model.display().to_string();
-    files(Some(&name), cancel, &|(done, total)| {
+    files(Some(model), cancel, &|(done, total)| {
         speaker.send(&json!({ "event": "download", "done": done, "total": total }));
     })
 }

@@ -15,7 +15,7 @@ use wordloom::{TranslateError, TranslateOptions, Translation, Translator};
 use crate::engine::Engine;
 use crate::errors::{OrRaise, wrong_value};
 use crate::run::{Cancel, Done, Watch, run};
-use crate::strings::texts;
+use crate::strings::texts_from;
 
 /// Options of a translation.
 #[derive(FromPyObject)]
@@ -117,8 +117,28 @@ impl Engine {
         transformer.check_request(&GenerateRequest { input_ids, options, global_tokens }).or_raise()
     }
 
+    /// Refuses a direction that the model does not have. Returns its languages, without a side that the model does not let a caller
+    /// choose.
+    fn direction(
+        &self,
+        mut source: Option<String>,
+        mut target: Option<String>,
+    ) -> PyResult<(Option<String>, Option<String>)> {
+        let tokenizer = self.translator()?.tokenizer();
+        loop {
+            match tokenizer.direction(source.as_deref(), target.as_deref()) {
+                Err(TextError::NoLanguages { side: "source" }) if source.is_some() => source = None,
+                Err(TextError::NoLanguages { .. }) if target.is_some() => target = None,
+                found => return found.or_raise().map(|_| (source, target)),
+            }
+        }
+    }
+
     /// Translates a list of strings. Returns an iterator of each translation's parts.
-    #[pyo3(signature = (source, options, cancel=None, progress=None))]
+    ///
+    /// * `first`: number of the first string, for messages
+    #[pyo3(signature = (source, options, cancel=None, progress=None, first=0))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn translate(
         &self,
         py: Python<'_>,
@@ -126,9 +146,10 @@ impl Engine {
         options: Options,
         cancel: Option<&Cancel>,
         progress: Option<Py<PyAny>>,
+        first: usize,
     ) -> PyResult<Translations> {
         let watch = Watch::new(cancel, progress);
-        Ok(Translations(self.translated(py, source, options, &watch)?.into_iter()))
+        Ok(Translations(self.translated(py, (source, first), options, &watch)?.into_iter()))
     }
 
     /// As `translate`, but returns the best texts only.
@@ -142,7 +163,7 @@ impl Engine {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<String>> {
         let watch = Watch::new(cancel, progress);
-        let translated = self.translated(py, source, options, &watch)?;
+        let translated = self.translated(py, (source, 0), options, &watch)?;
         Ok(translated.into_iter().map(|translation| translation.text).collect())
     }
 }
@@ -151,12 +172,12 @@ impl Engine {
     fn translated(
         &self,
         py: Python<'_>,
-        source: &Bound<'_, PyAny>,
+        (source, first): (&Bound<'_, PyAny>, usize),
         options: Options,
         watch: &Watch,
     ) -> PyResult<Vec<Translation>> {
         let translator = self.translator()?;
-        let source = texts(source)?;
+        let source = texts_from(source, first)?;
         let options = options.of(self, watch)?;
         run(py, watch, |done| translate_all(translator, &source, &options, done))?.or_raise()
     }

@@ -91,7 +91,12 @@ def calls(t, ct2):
         *((ValueError, lambda bad=bad: t.translate("Hello!", length_penalty=bad)) for bad in (NAN, float("inf"), "1")),
         (ValueError, lambda: t.translate("Hello!", bad_words_ids=[[NAN]])),
         (ValueError, lambda: t.translate("Hello!", beams=2, num_beams=3)),
-        (ValueError, lambda: t.translate("Hello!", no_such_option=1)),
+        *((ValueError, lambda bad=bad: t.translate("Hello!", no_such_option=bad)) for bad in (1, None)),
+        (ValueError, lambda: t.generate(ids, no_such_option=None)),
+        (ValueError, lambda: t.translate_iter([], beam=2)),
+        (GenerateError, lambda: t.translate_iter([], beams=0)),
+        (ValueError, lambda: t.translate("Hello!", early_stopping="\ud800")),
+        (TypeError, lambda: t.translate("Hello!", glossary={"station": 5})),
         (ValueError, lambda: t.translate("Hello!", early_stopping="sometimes")),
         (GenerateError, lambda: t.translate("Hello!", do_sample=True, temperature=0.0)),
         (TextError, lambda: t.translate("Hello!", target_lang="fr")),
@@ -147,9 +152,13 @@ def calls(t, ct2):
         (ValueError, lambda: t.forward([[1, 2], [1]], decoder_input_ids=[[1], [1]])),
         (ValueError, lambda: t.forward([[1, NAN]], decoder_input_ids=[[1]])),
         (ValueError, lambda: t.forward([[5], [5]], decoder_input_ids=[[1]])),
+        *((ForwardError, lambda bad=bad: t.forward([[5, 6], [5, 6], [5, 6]], decoder_input_ids=[[1], [1], [1]], **bad)) for bad in (
+            {"attention_mask": [[1, 1, 1], [1, 1, 0]]}, {"attention_mask": [1] * 6}, {"token_type_ids": [[0] * 3] * 2}, {"global_attention_mask": [[0] * 3] * 2},
+        )),
         # scores
         (ValueError, lambda: t.score(["a", "b"], ["c"])),
         (TypeError, lambda: t.score("a", None)),
+        (TypeError, lambda: t.score("a", ["b"])),
         (TypeError, lambda: t.score(["a"], [NAN])),
         (ScoreError, lambda: t.score("a", "word " * 5000)),
         (TypeError, lambda: t.score(b"a", b"b")),
@@ -157,7 +166,8 @@ def calls(t, ct2):
         (TypeError, lambda: t.attention(None)),
         (TypeError, lambda: t.attention("Hello!", 3)),
         (ValueError, lambda: t.attention(SURROGATE)),
-        ((OverflowError, TypeError), lambda: t.attention("Hello!", memory=-1)),
+        (ValueError, lambda: t.attention("Hello!", memory=-1)),
+        *((TypeError, lambda bad=bad: t.attention("Hello!", memory=bad)) for bad in (None, 1e9, "1")),
         (ValueError, lambda: t.attention("Hello!").save("x.gif")),
         # Arrow
         *((TypeError, lambda bad=bad: t.translate_arrow(bad)) for bad in (None, ["x"], "x", Liar())),
@@ -168,6 +178,7 @@ def calls(t, ct2):
         (TypeError, lambda: wordloom.evaluate([None], ["a"])),
         (TypeError, lambda: wordloom.evaluate("a", "b")),
         (ValueError, lambda: wordloom.evaluate(["a"], ["a"], "comet")),
+        (TypeError, lambda: wordloom.evaluate(["a"], ["a"], None)),
         # trainings
         *((TypeError, lambda bad=bad: train(bad)) for bad in (None, 1, NAN, b"x.tsv", ["a", 1], [b"ab"], [("a",)], [("a", None)], [("a", b"b")])),
         *((TypeError, lambda bad=bad: train(bad)) for bad in ([("a", "b"), "x.tsv"], [{"en": "a", "de": "b"}], [("a", "b", "c")], object())),
@@ -206,7 +217,19 @@ def calls(t, ct2):
         (ValueError, lambda: ct2.translate_batch(pieces, [["a"], ["b"]])),
         (ValueError, lambda: ct2.score_batch(pieces, [])),
         (ValueError, lambda: ct2.score_batch(pieces, pieces, offset=1)),
-        (GenerateError, lambda: ct2.translate_batch(pieces, beam_size=0)),
+        *((ValueError, lambda bad=bad: ct2.translate_batch(pieces, **bad)) for bad in (
+            {"beam_size": 0}, {"beam_size": 17}, {"num_hypotheses": 0}, {"max_decoding_length": 0}, {"batch_type": "x"},
+            {"min_decoding_length": 10, "max_decoding_length": 3},
+        )),
+        (TypeError, lambda: ct2.translate_batch(pieces, beam_size="2")),
+        (ValueError, lambda: ct2.translate_iterable(pieces, max_batch_size=0)),
+        (TypeError, lambda: ct2.translate_iterable(pieces, beam=3)),
+        (ValueError, lambda: wordloom.ctranslate2.Translator(compute_type={"cpu": "int4"})),
+        *((ValueError, lambda bad=bad: wordloom.pipeline("translation", device="cpu", **bad)) for bad in (
+            {"num_beamz": 3}, {"tokenizer": "x"}, {"torch_dtype": "int3"}, {"device_map": {"": 0}}, {"model_kwargs": {"a": 1}}, {"revision": "main"},
+        )),
+        (GenerateError, lambda: wordloom.pipeline("translation", device="cpu", num_beams=0)),
+        *((TextError, lambda bad=bad: wordloom.pipeline(bad, device="cpu")) for bad in ("translation_en_to_fr", "translation_fr_to_de")),
     )  # fmt: skip
 
 

@@ -1,9 +1,8 @@
 """One script for both libraries: `ctranslate2_script.py LIBRARY MODEL [OUTPUT]`.
 
-LIBRARY is `ctranslate2`, with MODEL as its converter writes it (`ct2-transformers-converter --model models/tatoeba-en-de
---quantization float32`), or `wordloom.ctranslate2`, with the folder itself. `data/ctranslate2.json` was written by ctranslate2 4.8.5,
-and holds the sources as well, which SentencePiece cut; `make_log_probs.py` adds
-transformers' numbers.
+LIBRARY is `ctranslate2`, with MODEL as `make_ctranslate2_model.py` writes it, or `wordloom.ctranslate2`, with `models/tatoeba-en-de` itself.
+`data/ctranslate2.json` was written by ctranslate2 4.8.5. It holds the inputs as well: the sources, which SentencePiece cut, and the targets
+that are scored; `make_log_probs.py` adds transformers' numbers.
 """
 
 import importlib
@@ -19,10 +18,11 @@ CALLS = [
     {"beam_size": 4, "num_hypotheses": 3, "length_penalty": 0.6},
     {"beam_size": 2, "max_decoding_length": 5, "return_end_token": True},
     {"beam_size": 4, "no_repeat_ngram_size": 2, "repetition_penalty": 1.2},
+    {"min_decoding_length": 14, "suppress_sequences": [["▁Ich"], ["▁ist", "▁nicht"]]},
 ]
 
 
-def results(library, model, sources):
+def results(library, model, sources, targets):
     translator = importlib.import_module(library).Translator(model, device="cpu", compute_type="float32")
 
     def plain(found):
@@ -31,7 +31,6 @@ def results(library, model, sources):
     calls = [plain(translator.translate_batch(sources, return_scores=True, **options)) for options in CALLS]
     prefix = [["▁Ich"]] * len(sources)
     prefixed = plain(translator.translate_batch(sources, target_prefix=prefix, return_scores=True))
-    targets = [one["hypotheses"][0] for one in calls[0]]
     scored = translator.score_batch(sources, targets)
     streamed = translator.translate_iterable(iter(sources), max_batch_size=8, beam_size=1)
     return {
@@ -44,8 +43,9 @@ def results(library, model, sources):
 
 
 if __name__ == "__main__":
-    sources = json.loads(STORED.read_text(encoding="utf-8"))["sources"]
-    found = json.dumps({"sources": sources, **results(sys.argv[1], sys.argv[2], sources)}, ensure_ascii=False)
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    sources, targets = stored["sources"], stored["targets"]
+    found = json.dumps({"sources": sources, **results(sys.argv[1], sys.argv[2], sources, targets)}, ensure_ascii=False)
     if len(sys.argv) > 3:
         Path(sys.argv[3]).write_text(found + "\n", encoding="utf-8")
     else:

@@ -107,3 +107,27 @@ def test_the_package_imports_no_library_of_arrow():
     code = "import sys, wordloom; wordloom.translate('Hello!'); print(sorted({'numpy', 'pyarrow', 'polars', 'pandas'} & set(sys.modules)))"
     done: subprocess.CompletedProcess = run_python(code)
     assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
+
+
+def test_null_structs_stay_null(translator):
+    texts = pyarrow.array(["Good morning!", "I am tired."])
+    rows = pyarrow.StructArray.from_arrays([texts], ["text"], mask=pyarrow.array([False, True]))
+    found = pyarrow.array(translator.translate_arrow(rows, column="text"))
+    assert found.to_pylist() == [{"text": "Good morning!", "translation": "Guten Morgen!"}, None]
+    assert found.field("translation").to_pylist() == ["Guten Morgen!", None]
+    # a table has no null rows, but null values
+    found = pyarrow.table(translator.translate_arrow(pyarrow.chunked_array([rows, rows[:1]]), column="text"))
+    found.validate(full=True)
+    assert found.to_pydict() == {"text": ["Good morning!", None, "Good morning!"], "translation": ["Guten Morgen!", None, "Guten Morgen!"]}
+
+
+def test_metadata_of_a_schema_stay(translator):
+    field = pyarrow.field("text", pyarrow.string(), metadata={"language": "en"})
+    schema = pyarrow.schema([field], metadata={"source": "a book"})
+    table = pyarrow.table({"text": ["Good morning!"]}, schema=schema)
+    for found in (
+        pyarrow.table(translator.translate_arrow(table, column="text")),
+        pyarrow.record_batch(translator.translate_arrow(table.to_batches()[0], column="text")),
+    ):
+        assert found.schema.metadata == {b"source": b"a book"}
+        assert found.schema.field("text").metadata == {b"language": b"en"}

@@ -7,7 +7,7 @@ import pytest
 from conftest import run_python
 
 #: Calls of one process.
-SHARE = 80
+SHARE = 100
 
 
 @pytest.mark.parametrize("first", [0, SHARE, 2 * SHARE])

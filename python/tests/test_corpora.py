@@ -39,3 +39,9 @@ def test_threads_are_those_of_the_process():
 def test_wrong_numbers_of_threads_are_refused(threads):
     with pytest.raises(ValueError, match="pass 1 or more"):
         corpora.translator(device="cpu", threads=threads)
+
+
+def test_a_closed_translator_is_replaced():
+    one = corpora.translator(device="cpu", max_length=40)
+    one.close()
+    assert corpora.translator(device="cpu", max_length=40).translate("Hello!").text == "Hallo!"

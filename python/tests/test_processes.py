@@ -68,6 +68,23 @@ def test_a_forked_child_translates():
     assert done.stdout == "forked\n", done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_closes_a_translator_whose_lock_a_thread_held():
+    code = """
+    import os, signal, wordloom
+    translator = wordloom.Translator(device="cpu")
+    translator._lock.acquire() # as another thread does that loads the model
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        translator.close()
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    """
+    done = run_python(textwrap.dedent(code))
+    assert done.stdout == "0\n", done.stderr
+
+
 def _translated(translator, text):
     return translator.translate(text).text
 
@@ -145,6 +162,46 @@ def test_cancelling_a_task_stops_its_translation(translator, lines):
     # all of it takes minutes
     assert asyncio.run(cancelled()) < 30
     assert translator.translate(QUESTION).text == ANSWER
+
+
+def test_a_task_that_is_cancelled_twice_prints_nothing():
+    code = """
+    import asyncio, gc, wordloom
+    translator = wordloom.Translator(device="cpu")
+    texts = [f"There are {number} old books on the table." for number in range(3000)]
+    async def cancelled():
+        task = asyncio.create_task(translator.translate_async(texts, beams=8))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            print("cancelled")
+        print(await translator.translate_async("Hello!", progress=True))
+        await asyncio.sleep(0.5)
+    asyncio.run(cancelled())
+    gc.collect()
+    """
+    done = run_python(textwrap.dedent(code))
+    assert done.stdout == "cancelled\nHallo!\n", done.stderr
+    assert "never retrieved" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+def test_ctrl_c_stops_an_evaluation():
+    code = """
+    import os, signal, threading, time, wordloom
+    lines = [" ".join(f"word{number % 1000}" for number in range(50_000))] * 100  # all of it takes minutes
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        wordloom.evaluate(lines, lines, "rouge")
+    except KeyboardInterrupt:
+        print("stopped", wordloom.evaluate(["a b c d"], ["a b c d"]), flush=True)
+    """
+    done = run_python(textwrap.dedent(code), timeout=60)
+    assert done.stdout.startswith("stopped {'bleu': 100"), done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")

@@ -123,6 +123,18 @@ def test_attention_is_that_of_forward(translator):
         numpy.testing.assert_allclose(sentence.encoder[layer], weights[0], atol=1e-5)
     assert sentence.decoder.shape[-2:] == (len(sentence.target_tokens),) * 2
     assert sentence.alignment == [(0, 0), (1, 1), (2, 2)]
+    assert sentence.layers == {"encoder": [0, 1, 2, 3], "decoder": [0, 1, 2], "cross": [0, 1, 2]}
+
+
+def test_layers_are_named_if_memory_leaves_some_out(translator):
+    (full,) = translator.attention("How are you?").sentences
+    (part,) = translator.attention("How are you?", memory=6 * full.cross[0].nbytes).sentences
+    assert 0 < sum(map(len, part.layers.values())) < 10
+    for kind, layers in part.layers.items():
+        weights = getattr(part, kind)
+        assert len(weights) == len(layers)
+        for mine, layer in zip(weights, layers, strict=True):
+            assert (mine == getattr(full, kind)[layer]).all()
 
 
 def test_attention_is_shown_and_saved(translator, tmp_path):
@@ -136,6 +148,8 @@ def test_attention_is_shown_and_saved(translator, tmp_path):
     for name, begin in [("a.html", b"<!"), ("a.json", b"{"), ("a.safetensors", b"")]:
         attention.save(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begin)
+    attention.save(bytes(tmp_path / "b.html"))
+    assert (tmp_path / "b.html").read_bytes().startswith(b"<!")
     with pytest.raises(ValueError, match="no known ending"):
         attention.save(tmp_path / "a.gif")
     assert translator.attention("").sentences == []
@@ -166,3 +180,30 @@ def test_evaluation_is_sacrebleus(lines):
         "chrf": pytest.approx(wanted["chrf"]["score"], abs=1e-6)
     }
     assert wordloom.evaluate(["a b c"], ["a b c"], "rouge")["rougeL"] == pytest.approx(1.0)
+
+
+def test_masks_have_the_shape_of_the_ids(marian):
+    ids, targets = numpy.full((3, 2), 5), [[1]] * 3
+    expected = marian.forward(ids, numpy.ones((3, 2), numpy.float32), targets)["logits"]
+    assert (expected == marian.forward(ids, None, targets)["logits"]).all()
+    for name in ("attention_mask", "token_type_ids", "global_attention_mask"):
+        with pytest.raises(wordloom.ForwardError, match=rf"{name} is \[2, 3\], but input_ids are \[3, 2\]"):
+            marian.forward(ids, decoder_input_ids=targets, **{name: numpy.ones((2, 3), int)})
+
+
+def test_generate_takes_float_masks_and_the_options_of_its_translator(translator):
+    ids = [[633, 277, 267, 927, 1338, 262, 0]]
+    whole = translator.generate(ids, num_beams=1)
+    assert (translator.generate(ids, numpy.ones((1, 7), numpy.float32), num_beams=1) == whole).all()
+    short = wordloom.Translator(device="cpu", beams=1, max_length=4, source_lang="en")
+    assert (short.generate(ids) == whole[:, :4])[:, :3].all() and short.generate(ids).shape == (1, 4)
+    assert (short.generate(ids, max_length=40, beams=1) == whole).all()
+
+
+def test_messages_name_arguments(translator):
+    with pytest.raises(TypeError, match="source is str, but target is list; pass two strings"):
+        translator.score("a", ["b"])
+    with pytest.raises(TypeError, match='metric is NoneType; pass "bleu"'):
+        wordloom.evaluate(["a"], ["a"], None)
+    with pytest.raises(ValueError, match="memory is -1; pass a number of bytes from 0"):
+        translator.attention("Hello!", memory=-1)

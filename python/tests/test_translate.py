@@ -1,8 +1,10 @@
 """Text in, text out, against transformers' translations of the default model."""
 
 import itertools
+import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -197,3 +199,50 @@ def test_a_glossary_prescribes_terms(translator, tmp_path):
         translator.translate(text, glossary=3)
     with pytest.raises(ValueError, match="no terms"):
         translator.translate(text, glossary={})
+
+
+def test_a_stream_refuses_options_at_once_and_faults_in_their_place(translator, lines):
+    with pytest.raises(ValueError, match="no option 'beam'; similar ones are beams"):
+        translator.translate_iter([], beam=2)
+    with pytest.raises(wordloom.GenerateError, match="num_beams"):
+        translator.translate_iter([], beams=0)
+
+    def results(source):
+        found = []
+        with pytest.raises((TypeError, LookupError)) as raised:
+            for translation in translator.translate_iter(source, beams=1):
+                found.append(translation.text)
+        return found, str(raised.value)
+
+    def broken():
+        yield from lines[:3]
+        raise LookupError("no more")
+
+    expected = [translation.text for translation in translator.translate(lines[:150], beams=1)]
+    found, message = results([*lines[:150], None, *lines[150:]])
+    assert found == expected and message.startswith("text 150 is NoneType")
+    assert results(broken()) == (expected[:3], "no more")
+
+
+def test_unknown_options_name_similar_ones(translator):
+    with pytest.raises(ValueError, match="no option 'target_language'; similar ones are target_lang"):
+        translator.translate("Hello!", target_language=None)
+    with pytest.raises(ValueError, match="early_stopping is .*, which has a lone surrogate"):
+        translator.translate("Hello!", early_stopping="\ud800")
+    with pytest.raises(TypeError, match="glossary holds int; a term is a str"):
+        translator.translate("Hello!", glossary={"station": 5})
+
+
+def test_translations_can_be_keys(translator):
+    one, same = translator.align("Hello!"), translator.align("Hello!")
+    assert len({one, same}) == 1 and len({translator.score("a", "b"), translator.score("a", "b")}) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have text as names")
+def test_a_folder_whose_name_is_no_text_is_opened(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/m\xff"
+    shutil.copytree(os.fsencode(DEFAULT_MODEL), folder)
+    for name in (folder, os.fsdecode(folder)):
+        translator = wordloom.Translator(name, "cpu")
+        assert translator.translate("Hello!").text == "Hallo!"
+    assert pickle.loads(pickle.dumps(translator)).translate("Hello!").text == "Hallo!"

@@ -9,6 +9,9 @@ Hugging Face hub, or ``firefox:en-fr``. ``wordloom.ctranslate2`` and ``wordloom.
 and of transformers.
 """
 
+import importlib
+from typing import Any
+
 from ._attention import Attention, SentenceAttention
 from ._check import DeviceCheck, check
 from ._native import (
@@ -85,3 +88,16 @@ __all__ = [
     "train",
     "translate",
 ]
+
+#: Modules that are imported at their first use: ``wordloom.ctranslate2``.
+_MODULES = ("corpora", "ctranslate2")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

@@ -13,7 +13,8 @@ class SentenceAttention:
     """The attention of one sentence.
 
     ``encoder``, ``decoder`` and ``cross`` are float32 arrays ``[layers, heads, queries, keys]``; rows sum to 1. A query of the
-    decoder is named after the token that it produced.
+    decoder is named after the token that it produced. If ``memory`` left layers out, ``layers`` tells which ones are there:
+    ``cross[i]`` is the layer ``layers["cross"][i]``.
     """
 
     def __init__(self, traced: Any, index: int) -> None:
@@ -25,6 +26,8 @@ class SentenceAttention:
         self.source_tokens: list[str] = [piece for _, piece, _ in traced.tokens(index, "cross")[1]]
         #: Tokens that the decoder produced.
         self.target_tokens: list[str] = [piece for _, piece, _ in traced.tokens(index, "cross")[0]]
+        #: Numbers of the layers that are there, counted from 0, of ``"encoder"``, ``"decoder"`` and ``"cross"``.
+        self.layers: dict[str, list[int]] = {kind: traced.layers(index, kind) for kind in ("encoder", "decoder", "cross")}
 
     @property
     def encoder(self) -> Any:
@@ -47,7 +50,7 @@ class SentenceAttention:
         return self._traced.links(self._index)
 
     def _weights(self, kind: str) -> Any:
-        _, shape, data = self._traced.weights(self._index, kind)
+        shape, data = self._traced.weights(self._index, kind)
         return array(data, shape)
 
     def __repr__(self) -> str:
@@ -68,9 +71,10 @@ class Attention:
         """The viewer, as one HTML page."""
         return self._traced.html()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
         """Writes a file: ``.html`` (the viewer), ``.json`` or ``.safetensors`` (a trace, which ``wordloom attend --trace`` opens)."""
-        ending = os.path.splitext(os.fspath(path))[1].lower()
+        path = os.fsdecode(path)
+        ending = os.path.splitext(path)[1].lower()
         if ending in (".html", ".htm"):
             data = self.html().encode()
         elif ending == ".json":
@@ -78,7 +82,7 @@ class Attention:
         elif ending == ".safetensors":
             data = bytes(self._traced.safetensors())
         else:
-            raise ValueError(f"{os.fspath(path)!r} has no known ending; use .html, .json or .safetensors")
+            raise ValueError(f"{path!r} has no known ending; use .html, .json or .safetensors")
         with open(path, "wb") as file:
             file.write(data)
 

@@ -26,11 +26,14 @@ def named_lines(glossary: Any) -> tuple[str, bytes] | None:
     except TypeError:
         raise TypeError(f"glossary is {type(glossary).__name__}; pass a dict of terms, or the path of a file") from None
     with open(path, "rb") as file:
-        return os.fsdecode(path), file.read(MOST_BYTES + 1)
+        return os.fsencode(path).decode(errors="replace"), file.read(MOST_BYTES + 1)
 
 
 def _line(source: Any, target: Any) -> str:
-    forms = ["="] if target is None else [target] if isinstance(target, str) else list(target)
+    if target is None or isinstance(target, str):
+        forms = ["="] if target is None else [target]
+    else:
+        forms = list(target) if hasattr(target, "__iter__") and not isinstance(target, bytes) else [target]
     for text in (source, *forms):
         if not isinstance(text, str):
             raise TypeError(f"glossary holds {type(text).__name__}; a term is a str, and its translation a str, a list of them, or None")

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._translator import Translator
+
+
+#: Options of transformers that change no result here.
+_WITHOUT_EFFECT = (
+    "batch_size", "clean_up_tokenization_spaces", "framework", "num_workers", "truncation", "trust_remote_code", "use_fast",
+)  # fmt: skip
+#: Options of transformers that Wordloom has not, unless they are empty; and the way out.
+_MISSING = {
+    "config": "the model's own is read",
+    "feature_extractor": "text has none",
+    "image_processor": "text has none",
+    "model_kwargs": "weights= and the options of a search stand for them",
+    "pipeline_class": "the task chooses it",
+    "processor": "text has none",
+    "return_tensors": "Translator.generate returns token ids",
+    "token": "the variable HF_TOKEN has it",
+    "tokenizer": "the model's own is read",
+}
+#: Weights for torch's types.
+_WEIGHTS = {"auto": "auto", "float32": "f32", "float16": "f16", "bfloat16": "f32"}
 
 
 class TranslationPipeline:
@@ -16,29 +37,38 @@ class TranslationPipeline:
 
     def __init__(self, translator: Translator, task: str, options: dict[str, Any]) -> None:
         self.translator, self.task, self._options = translator, task, options
+        # wrong options are refused at once, and not by the first call
+        translator._engine().check(translator._call(self._ours({})))
 
     def __call__(self, inputs: Any, **options: Any) -> Any:
         """Translates. A string or a list gives a list of ``{"translation_text": …}``; with several sequences for each text, a list
-        of such lists. A generator gives a generator.
+        of such lists. A generator gives a generator of a list for each text.
 
-        ``src_lang``, ``tgt_lang`` and all options of ``generate`` are taken; ``batch_size`` and ``truncation`` have no effect:
-        batches are made by length, and nothing is cut off.
+        ``src_lang``, ``tgt_lang`` and all options of ``generate`` are taken; ``batch_size``, ``num_workers`` and ``truncation`` have
+        no effect: batches are made by length, and nothing is cut off.
         """
-        options = self._ours({**self._options, **options})
-        for name in ("batch_size", "truncation", "clean_up_tokenization_spaces"):
-            options.pop(name, None)
-        if options.pop("return_tensors", False):
-            raise ValueError("return_tensors is not supported; Translator.generate returns token ids")
-        for theirs, ours in (("src_lang", "source_lang"), ("tgt_lang", "target_lang")):
-            if theirs in options:
-                options[ours] = options.pop(theirs)
+        options = self._ours(options)
         if isinstance(inputs, str):
             return self._answer(self.translator.translate(inputs, **options))
         if isinstance(inputs, Iterator):
-            return (_one(self._answer(found)) for found in self.translator.translate_iter(inputs, **options))
+            return (self._answer(found) for found in self.translator.translate_iter(inputs, **options))
         return [_one(self._answer(found)) for found in self.translator.translate(inputs, **options)]
 
     def _ours(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of ``translate`` for those of a call, over those of the pipeline."""
+        options = {**self._options, **options}
+        options |= options.pop("generate_kwargs", None) or {}
+        for name, way_out in _MISSING.items():
+            if options.pop(name, None):
+                raise ValueError(f"{name} is not supported: {way_out}; leave it out")
+        if not options.pop("return_text", True):
+            raise ValueError("return_text is False; a pipeline returns text, and Translator.generate token ids")
+        for name in _WITHOUT_EFFECT:
+            options.pop(name, None)
+        for theirs, ours in (("src_lang", "source_lang"), ("tgt_lang", "target_lang")):
+            if options.get(theirs) is not None:
+                options[ours] = options[theirs]
+            options.pop(theirs, None)
         return options
 
     def _answer(self, translation: Any) -> list[dict[str, str]]:
@@ -52,8 +82,9 @@ class SummarizationPipeline(TranslationPipeline):
     _key = "summary_text"
 
     def _ours(self, options: dict[str, Any]) -> dict[str, Any]:
-        truncated = options.get("truncation") not in (None, False, "do_not_truncate")
-        return {**options, "document": "truncate" if truncated else True}
+        truncation = {**self._options, **options}.get("truncation")
+        truncated = truncation not in (None, False, "do_not_truncate")
+        return {**super()._ours(options), "document": "truncate" if truncated else True}
 
 
 def _one(answer: list[dict[str, str]]) -> Any:
@@ -71,11 +102,12 @@ def pipeline(
     """Makes a pipeline as ``transformers.pipeline`` does.
 
     * ``task``: ``"translation"``, ``"translation_XX_to_YY"``, or ``"summarization"``, which needs a ``model``
-    * ``model``: as in ``Translator``
-    * ``device``: as in ``Translator``; also transformers' ``-1`` and ``"cuda"``
+    * ``model``: as in ``Translator``; ``revision``: that of a name of the hub
+    * ``device``: as in ``Translator``; also transformers' ``-1``, ``0``, ``"cuda"`` and ``device_map="auto"``
+    * ``torch_dtype``, ``dtype``: torch's type or its name stands for ``weights``
     * other options are defaults for every call
 
-    Raises ``ValueError`` for other tasks.
+    Raises ``ValueError`` for other tasks, and ``TextError`` for languages that the model does not have.
     """
     summarizes = task == "summarization"
     languages = "" if summarizes else str(task).removeprefix("translation")
@@ -84,13 +116,52 @@ def pipeline(
         raise ValueError(f'task is {task!r}; Wordloom has "translation", "translation_XX_to_YY" and "summarization"')
     if summarizes and model is None:
         raise ValueError("summarization needs a model, such as facebook/bart-large-cnn: the model of this package translates")
-    if isinstance(device, int):
-        device = "cpu" if device < 0 else "gpu"
-    device = {None: "auto", "cuda": "gpu", "mps": "gpu"}.get(device, device)
-    translator = Translator(model, device, weights)
+    device = _device(device, options.pop("device_map", None))
+    weights = _weights(weights, options)
+    translator = Translator(_revised(model, options.pop("revision", None)), device, weights)
     if languages:
-        if translator.languages:
-            for name, code in (("src_lang", named[0]), ("tgt_lang", named[1])):
-                if code in translator.languages:
-                    options.setdefault(name, code)
+        asked = [options.get(name) or code for name, code in zip(("src_lang", "tgt_lang"), named)]
+        options["src_lang"], options["tgt_lang"] = translator._engine().direction(*asked)
     return (SummarizationPipeline if summarizes else TranslationPipeline)(translator, task, options)
+
+
+def _device(device: Any, device_map: Any) -> str:
+    """Wordloom's device for transformers'."""
+    if device_map not in (None, "auto"):
+        raise ValueError(f'device_map is {device_map!r}; pass "auto", or the device as device=')
+    if device is None:
+        return "auto"
+    if hasattr(device, "__index__"):
+        number = operator.index(device)
+        if number > 0:
+            raise ValueError(f"device is {number}; name the adapter as device=, as `wordloom devices` lists them")
+        return "cpu" if number < 0 else "gpu"
+    if not isinstance(device, str) and hasattr(device, "type") and hasattr(device, "index"):  # torch's
+        device = str(device)
+    return {"cuda": "gpu", "cuda:0": "gpu", "mps": "gpu", "mps:0": "gpu"}.get(device, device) if isinstance(device, str) else device
+
+
+def _weights(weights: str, options: dict[str, Any]) -> str:
+    """Takes torch's type from the options."""
+    for name in ("torch_dtype", "dtype"):
+        given = options.pop(name, None)
+        if given is None:
+            continue
+        if weights != "auto":
+            raise ValueError(f"weights and {name} are both given; give one")
+        kind = str(given).removeprefix("torch.")
+        if kind not in _WEIGHTS:
+            raise ValueError(f"{name} is {given}; it must be one of {', '.join(_WEIGHTS)}")
+        weights = _WEIGHTS[kind]
+    return weights
+
+
+def _revised(model: Any, revision: Any) -> Any:
+    """The name of a model with its revision. A folder has none, as in transformers."""
+    if revision is None or (model is not None and os.path.exists(model)):
+        return model
+    if not isinstance(revision, str):
+        raise TypeError(f"revision is {type(revision).__name__}; pass a str")
+    if model is None or "@" in str(model) or ":" in str(model):
+        raise ValueError(f"revision is {revision!r}; it belongs to a model of the hub without one, such as OWNER/NAME")
+    return f"{os.fspath(model)}@{revision}"

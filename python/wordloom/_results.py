@@ -33,6 +33,9 @@ class SentenceHypothesis:
     #: Whether the maximal length ended the search; text may be missing.
     reached_max_length: bool
 
+    def __hash__(self) -> int:
+        return hash((self.text, self.score))
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -48,6 +51,9 @@ class Sentence:
     #: Number of tokens at the end of a document that the model did not read, with ``document="truncate"``.
     left_out_tokens: int = 0
 
+    def __hash__(self) -> int:
+        return hash((self.source, tuple(self.hypotheses)))
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -60,6 +66,9 @@ class Translation:
     #: Sentences in order.
     sentences: list[Sentence]
 
+    def __hash__(self) -> int:
+        return hash((self.text, tuple(self.sentences)))
+
     def __str__(self) -> str:
         return self.text
 
@@ -70,6 +79,9 @@ class Score:
 
     #: Natural logarithm of each token's probability, the end token included.
     token_log_probabilities: list[float]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.token_log_probabilities))
 
     @property
     def log_probability(self) -> float:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
+import inspect
 import itertools
 import json
+import operator
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,12 +60,40 @@ class _Options:
         self.glossary_mode = _text(glossary_mode, "glossary_mode")
 
 
+#: Options of text. All others are the search's.
+_OF_TEXT = tuple(inspect.signature(_Options).parameters)[:-1]
+#: Options of the search.
+_OF_THE_SEARCH = frozenset(_native.Engine.option_names())
+
+
 def _long_names(options: dict[str, Any]) -> dict[str, Any]:
-    """The given options under transformers' names."""
+    """The given options under transformers' names, without those that are ``None``."""
+    return {name: value for name, value in _renamed(options, _OF_TEXT).items() if value is not None}
+
+
+def _renamed(options: dict[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
+    """The given options under transformers' names: those of a search, and ``others``."""
     for short, long in _SHORT.items():
         if options.get(short) is not None and options.get(long) is not None:
             raise ValueError(f"{short} and {long} are the same; give one")
-    return {_SHORT.get(name, name): value for name, value in options.items() if value is not None}
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        name = _SHORT.get(name, name)
+        if name not in _OF_THE_SEARCH and name not in others:
+            _refuse_unknown(name, others)
+        if found.get(name) is None:
+            found[name] = value
+    return found
+
+
+def _refuse_unknown(name: str, others: Iterable[str]) -> None:
+    """Raises ``ValueError`` for a name that is no option. Transformers has some without effect here, which the engine knows."""
+    try:
+        _native.Engine.check_generation(json.dumps({name: None}))
+    except (ValueError, _native.ModelError):
+        near = difflib.get_close_matches(name, sorted({*_SHORT, *_OF_THE_SEARCH, *others}))
+        way_out = f"; similar ones are {', '.join(near)}" if near else ""
+        raise ValueError(f"there is no option {name!r}{way_out}") from None
 
 
 def _json(options: dict[str, Any]) -> str:
@@ -71,12 +102,19 @@ def _json(options: dict[str, Any]) -> str:
             return value.tolist()
         raise TypeError(f"an option holds {type(value).__name__}; pass numbers, strings, lists, True, False or None")
 
+    def written(value: Any) -> str:
+        text = json.dumps(value, default=plain, allow_nan=False, ensure_ascii=False)
+        text.encode()
+        return text
+
     try:
-        return json.dumps(options, default=plain, allow_nan=False)
+        return written(options)
     except ValueError:
         for name, value in options.items():
             try:
-                json.dumps(value, default=plain, allow_nan=False)
+                written(value)
+            except UnicodeEncodeError:
+                raise ValueError(f"{name} is {value!r}, which has a lone surrogate; pass text") from None
             except ValueError:
                 raise ValueError(f"{name} is {value!r}; pass finite numbers, in lists that do not hold themselves") from None
         raise
@@ -98,7 +136,7 @@ class Translator:
       of products rounded to 8 bits, too: the fastest on a CPU with AVX-512 VNNI, and the least exact
     * ``progress``: whether tqdm, if it is installed, shows the download of a model
     * other options, such as ``beams``, ``max_length``, ``source_lang``, ``target_lang``, ``task`` or ``glossary``: defaults for
-      every call of ``translate`` and its relatives
+      every call of ``translate`` and its relatives. ``generate`` takes those of the search, ``score`` the languages
 
     A translator may be shared by threads, pickled (the model is loaded again where it is unpickled), and used after ``fork``: the
     child loads the model again at its first call. Calls release the interpreter's lock, and Ctrl-C stops them.
@@ -137,11 +175,7 @@ class Translator:
 
     def _engine(self) -> _native.Engine:
         """The engine of this process."""
-        if self._process != os.getpid():
-            if self._loaded is not None:
-                _of_the_parent.append(self._loaded)
-            # another thread of the parent may have held the lock
-            self._loaded, self._process, self._lock = None, os.getpid(), threading.Lock()
+        self._renew_after_fork()
         loaded = self._loaded
         if loaded is not None:
             return loaded
@@ -153,6 +187,14 @@ class Translator:
                 with bar(progress and model is not None, f"fetching {model}", unit="B", unit_scale=True, delay=0.5) as move:
                     self._loaded = _native.Engine(model, device, weights, move)
             return self._loaded
+
+    def _renew_after_fork(self) -> None:
+        """Forgets the engine of a parent process."""
+        if self._process != os.getpid():
+            if self._loaded is not None:
+                _of_the_parent.append(self._loaded)
+            # another thread of the parent may have held the lock
+            self._loaded, self._process, self._lock = None, os.getpid(), threading.Lock()
 
     def __getstate__(self) -> tuple:
         return self._arguments, self._options, self._is_closed
@@ -170,6 +212,7 @@ class Translator:
 
     def close(self) -> None:
         """Frees the model. Later calls raise ``ValueError``."""
+        self._renew_after_fork()
         with self._lock:
             self._is_closed, self._loaded = True, None
 
@@ -242,9 +285,9 @@ class Translator:
         """
         return self.translate(text, progress=progress, document="truncate" if truncate else True, **options)
 
-    async def translate_async(self, text: str | Iterable[str], **options: Any) -> Any:
+    async def translate_async(self, text: str | Iterable[str], *, progress: bool = False, **options: Any) -> Any:
         """As ``translate``, on a thread of the event loop's executor. Cancelling the task stops the translation."""
-        return await _on_a_thread(lambda cancel: self._translate(text, options, False, cancel))
+        return await _on_a_thread(lambda cancel: self._translate(text, options, progress, cancel))
 
     def translate_iter(
         self, texts: Iterable[str], *, progress: bool = False, **options: Any
@@ -252,23 +295,45 @@ class Translator:
         """Translates a stream of texts, in order and in bounded memory.
 
         At most 4,096 texts or a million characters are held, which are searched together. The first windows are smaller, so that
-        results come early.
+        results come early. A text that cannot be translated, and an exception of ``texts``, are raised after the results of all texts
+        before. Messages count texts from 0.
         """
         if isinstance(texts, (str, bytes)):
             raise TypeError("texts is one string; pass an iterable of strings, or call translate")
-        call, source = self._call(options), iter(texts)  # wrong options are refused now, not at the first result
+        call, source = self._call(options), iter(texts)
+        self._engine().check(call)  # wrong options are refused now, not at the first result
 
         def stream() -> Iterator[Translation]:
             window, done = FIRST_WINDOW, 0
+            fault: Exception | None = None
             with bar(progress, "translating", unit="text") as move:
-                while taken := _window(source, window):
-                    found = self._engine().translate(taken, call)
+                while fault is None:
+                    taken, fault = _window(source, window)
+                    if not taken:
+                        break
+                    yield from self._until_a_fault(taken, call, done)
                     window, done = min(2 * window, WINDOW_TEXTS), done + len(taken)
-                    yield from map(translation, found)
                     if move is not None:
                         move(done, None)
+            if fault is not None:
+                raise fault
 
         return stream()
+
+    def _until_a_fault(self, texts: list[str], call: _Options, first: int) -> Iterator[Translation]:
+        """Translations of a window whose first text has the number ``first``. If one fails, those before it come first."""
+        try:
+            found = self._engine().translate(texts, call, None, None, first)
+        except (_native.TranslateError, TypeError, ValueError):
+            if len(texts) == 1:
+                raise
+            found = None
+        if found is not None:
+            yield from map(translation, found)
+            return
+        half = len(texts) // 2
+        yield from self._until_a_fault(texts[:half], call, first)
+        yield from self._until_a_fault(texts[half:], call, first + half)
 
     def translate_arrow(
         self,
@@ -303,10 +368,13 @@ class Translator:
 
         * ``input_ids``: ``[batch, length]``: lists (also of different lengths), NumPy arrays or tensors
         * ``attention_mask``: 1 for tokens, 0 for padding
+        * other options: those of a search, over those of ``Translator(…)``; ``None`` switches an option off
 
         Returns the sequences ``[batch * num_return_sequences, length]``, padded, or ``Generated`` with their scores.
         """
         engine = self._engine()
+        defaults = {name: value for name, value in self._options.items() if name not in _OF_TEXT}
+        options = {**defaults, **_renamed(options)}
         inputs, paddings = _unpadded(rows(input_ids, "input_ids"), attention_mask, engine.is_decoder)
         found = engine.generate(inputs, _json(options), None, paddings)
         given = options.get("pad_token_id")
@@ -331,7 +399,10 @@ class Translator:
     ) -> Any:
         """Scores given translations: a ``Score`` for two strings, a list of them for two lists of the same length."""
         one = isinstance(source, str) and isinstance(target, str)
-        sources, targets = ([source], [target]) if one else (_list(source), _list(target))
+        if not one and (isinstance(source, str) or isinstance(target, str)):
+            kinds = f"source is {type(source).__name__}, but target is {type(target).__name__}"
+            raise TypeError(f"{kinds}; pass two strings, or two lists of the same length")
+        sources, targets = ([source], [target]) if one else (_list(source, "source"), _list(target, "target"))
         if len(sources) != len(targets):
             raise ValueError(f"there are {len(sources)} sources, but {len(targets)} targets; each needs one")
         languages = [
@@ -357,7 +428,7 @@ class Translator:
         ``encoder_attentions``, ``decoder_attentions``, ``cross_attentions``.
         """
         inputs = {
-            name: rows(value, name)
+            name: _mask(value) if name == "attention_mask" else rows(value, name)
             for name, value in (
                 ("input_ids", input_ids),
                 ("attention_mask", attention_mask),
@@ -379,37 +450,52 @@ class Translator:
     ) -> Attention:
         """Translates a text, or takes ``target`` as its translation, and returns the attention of every head.
 
-        * ``memory``: most bytes for attention; layers beyond it are left out
+        * ``memory``: most bytes for attention; layers beyond it are left out, and ``layers`` of a sentence tells which ones are there
         """
-        return Attention(self._engine().attention(text, target, self._call(options), memory))
+        try:
+            memory = operator.index(memory)
+        except TypeError:
+            raise TypeError(f"memory is {type(memory).__name__}; pass a whole number of bytes") from None
+        if memory < 0:
+            raise ValueError(f"memory is {memory}; pass a number of bytes from 0")
+        return Attention(self._engine().attention(text, target, self._call(options), min(memory, 2**64 - 1)))
 
     def align(self, text: str | Iterable[str], **options: Any) -> Any:
         """Translates as ``translate``, and adds which word of each sentence was translated to which: ``Sentence.alignment``."""
         return self.translate(text, alignments=True, **options)
 
 
-def _list(texts: Any) -> list[Any]:
+def _list(texts: Any, name: str = "text", wanted: str = "a str, or an iterable of them") -> list[Any]:
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
-        raise TypeError(f"text is {type(texts).__name__}; pass a str, or an iterable of them")
+        raise TypeError(f"{name} is {type(texts).__name__}; pass {wanted}")
     return list(texts)
 
 
-def _window(source: Iterator[str], most: int) -> list[str]:
+def _window(source: Iterator[str], most: int) -> tuple[list[str], Exception | None]:
+    """The next texts, and the exception that ended them."""
     taken: list[str] = []
     characters = 0
-    for text in itertools.islice(source, most):
-        taken.append(text)
-        characters += len(text) if isinstance(text, str) else 0
-        if characters >= WINDOW_CHARACTERS:
-            break
-    return taken
+    try:
+        for text in itertools.islice(source, most):
+            taken.append(text)
+            characters += len(text) if isinstance(text, str) else 0
+            if characters >= WINDOW_CHARACTERS:
+                break
+    except Exception as fault:
+        return taken, fault
+    return taken, None
+
+
+def _mask(values: Any) -> list[list[Any]]:
+    """The rows of an attention mask. Numbers may be floats, as in transformers."""
+    return [[int(value) if value in (0, 1) else value for value in row] for row in rows(values, "attention_mask")]
 
 
 def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[list[list[int]], list[int]]:
     """The tokens that a mask shows, and for each row the number of hidden ones before them."""
     if mask is None:
         return inputs, [0] * len(inputs)
-    masks = rows(mask, "attention_mask")
+    masks = _mask(mask)
     if [len(row) for row in masks] != [len(row) for row in inputs]:
         raise ValueError("attention_mask has another shape than input_ids")
     kept, paddings = [], []
@@ -429,13 +515,15 @@ def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[lis
 async def _on_a_thread(work: Any) -> Any:
     cancel = _native.Cancel()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancel)
+    # after a cancellation its exception was asked for; asyncio would print it
+    running.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
-        return await asyncio.shield(running)
+        await asyncio.wait([running])
     except asyncio.CancelledError:
         cancel.cancel()
-        await asyncio.wait([running])
-        running.exception()  # it was asked for
+        await asyncio.wait([running])  # a second cancellation does not wait
         raise
+    return running.result()
 
 
 _default: Translator | None = None
@@ -479,7 +567,10 @@ def evaluate(
 
     Raises ``EvaluateError``.
     """
-    references = _list(references)
+    if not isinstance(metric, str):
+        raise TypeError(f'metric is {type(metric).__name__}; pass "bleu", "chrf" or "rouge"')
+    references = _list(references, "references", "a list of strings, or of such lists")
     if references and isinstance(references[0], str):
         references = [references]
-    return dict(_native.evaluate(_list(hypotheses), [_list(lines) for lines in references], metric))
+    references = [_list(lines, "references", "a list of strings, or of such lists") for lines in references]
+    return dict(_native.evaluate(_list(hypotheses, "hypotheses", "a list of strings"), references, metric))

@@ -24,7 +24,8 @@ def translator(
     threads: int | None = None,
     **options: Any,
 ) -> Translator:
-    """The translator of this process: the first call loads it, later calls with the same arguments return the same one.
+    """The translator of this process: the first call loads it, later calls with the same arguments return the same one, or a new one if
+    it was closed.
 
     An engine sends a function anew with each task, and its global variables with it. So the model is kept here.
 
@@ -44,7 +45,7 @@ def translator(
             _threads = threads
             os.environ["RAYON_NUM_THREADS"] = str(threads)
         name = repr((None if model is None else os.fspath(model), device, weights, sorted(options.items())))
-        if name not in _translators:
+        if name not in _translators or _translators[name]._is_closed:
             _translators[name] = Translator(model, device, weights, progress=False, **options)
         return _translators[name]
 
