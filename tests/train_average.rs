@@ -23,7 +23,7 @@ fn folder(label: &str, tensors: &[Tensor], dtype: Dtype) -> ModelFiles {
         .zip(&bytes)
         .map(|((name, shape, _), bytes)| (*name, TensorView::new(dtype, shape.to_vec(), bytes).unwrap()));
     let weights = safetensors::serialize(views, None).unwrap();
-    let config = format!(r#"{{"model_type": "marian", "torch_dtype": "bfloat16", "label": "{label}"}}"#);
+    let config = format!(r#"{{"model_type": "marian", "torch_dtype": "bfloat16", "_name_or_path": "{label}"}}"#);
     let files = [
         ("config.json", config.into_bytes()),
         ("vocab.json", format!(r#"{{"</s>": 0,{}"a": 1}}"#, " ".repeat(label.len())).into_bytes()),
@@ -63,7 +63,7 @@ fn sums_are_in_f64_and_rounded_once() {
     let config: serde_json::Value = serde_json::from_slice(&files[0].1).unwrap();
     assert_eq!(
         config,
-        serde_json::json!({"model_type": "marian", "dtype": "float32", "label": "a"}),
+        serde_json::json!({"model_type": "marian", "dtype": "float32", "_name_or_path": "a"}),
         "the first folder's"
     );
 }
