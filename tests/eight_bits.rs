@@ -193,7 +193,11 @@ fn what_is_wrong_is_named() {
         (sound(), Value::Null, "\"m\" is in 8 bits, but has no scales"),
         (sound(), of_rows, "the scales of \"m\", [2, 3], are F32 [3, 1]"),
         (sound(), of_halves, "the scales of \"m\", [2, 3], are F16 [6]"),
-        (json!({ "format": "wordloom-q8", "version": "2" }), by_column(), "has the version \"2\"; \"1\" is known"),
+        (
+            json!({ "format": "wordloom-q8", "version": "2" }),
+            by_column(),
+            "has the version \"2\"; \"1\" is known",
+        ),
         (json!({ "format": "wordloom-q8" }), by_column(), "has no version; \"1\" is known"),
     ] {
         let error = read(file(metadata, scale, values, scales)).expect_err(message).to_string();

@@ -23,7 +23,8 @@ fn folder(label: &str, tensors: &[Tensor], dtype: Dtype) -> ModelFiles {
         .zip(&bytes)
         .map(|((name, shape, _), bytes)| (*name, TensorView::new(dtype, shape.to_vec(), bytes).unwrap()));
     let weights = safetensors::serialize(views, None).unwrap();
-    let config = format!(r#"{{"model_type": "marian", "torch_dtype": "bfloat16", "_name_or_path": "{label}"}}"#);
+    let config =
+        format!(r#"{{"model_type": "marian", "torch_dtype": "bfloat16", "_name_or_path": "{label}"}}"#);
     let files = [
         ("config.json", config.into_bytes()),
         ("vocab.json", format!(r#"{{"</s>": 0,{}"a": 1}}"#, " ".repeat(label.len())).into_bytes()),

@@ -7,6 +7,7 @@ use serde_json::json;
 use wordloom::model::files::ModelFiles;
 use wordloom_hub::{BuiltIn, CachedModel, Choosable, Hub, HubError, Languages, ModelReference, Place};
 
+use super::error::one_line;
 use super::output::Output;
 use super::progress::Download;
 use super::{CliError, interrupt, notice};
@@ -35,7 +36,11 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum Action {
     /// List the models that are here (as without a command)
-    List,
+    List {
+        /// Write JSON, with folders, languages and revisions
+        #[arg(long)]
+        json: bool,
+    },
     /// Fetch models, or newer versions of them; print their folders
     Get {
         /// OWNER/NAME, OWNER/NAME@REVISION or firefox:en-fr
@@ -60,22 +65,19 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let hub = Hub::from_environment()?;
     let mut output = Output::open(None)?;
     match &arguments.action {
-        None | Some(Action::List) if arguments.json => {
-            let models = hub.cached_models()?;
-            let built_in = BuiltIn::all().iter().map(built_in_as_json);
-            output.json(&built_in.chain(models.iter().map(as_json)).collect::<Vec<_>>())?;
-        }
-        None | Some(Action::List) => list(&hub, &mut output)?,
+        None if arguments.json => list_as_json(&hub, &mut output)?,
+        Some(Action::List { json: true }) => list_as_json(&hub, &mut output)?,
+        None | Some(Action::List { .. }) => list(&hub, &mut output)?,
         Some(Action::Get { names }) => {
             for name in names {
-                let folder = fetched(&hub, &named(name)?, false)?;
+                let folder = fetched(&hub, &named(&hub, name)?, false)?;
                 output.line(&folder.display().to_string())?;
                 output.flush()?;
             }
         }
         Some(Action::Remove { names }) => {
             for name in names {
-                let freed = hub.remove(&named(name)?)?;
+                let freed = hub.remove(&named(&hub, name)?)?;
                 output.line(&format!("{name}: removed, {} freed", DecimalBytes(freed)))?;
             }
         }
@@ -89,7 +91,11 @@ pub fn folder(model: &Path) -> Result<PathBuf, CliError> {
     let Some(text) = model.to_str().filter(|_| !model.exists()) else { return Ok(model.to_owned()) };
     let reference = ModelReference::parse_name(text)?;
     if let ModelReference::Folder(_) = reference {
-        return missing(model);
+        let hub = Hub::from_environment().ok();
+        return match hub.and_then(|hub| Some((hub.without_owner(text)?, hub))) {
+            Some((reference, hub)) => fetched(&hub, &reference, true),
+            None => missing(model),
+        };
     }
     let hub = Hub::from_environment()?;
     if let Some(folder) = hub.find(&reference)? {
@@ -131,7 +137,10 @@ fn fetched(hub: &Hub, reference: &ModelReference, from_cache: bool) -> Result<Pa
 }
 
 /// A name that is no folder.
-fn named(name: &str) -> Result<ModelReference, CliError> {
+fn named(hub: &Hub, name: &str) -> Result<ModelReference, CliError> {
+    if let Some(reference) = hub.without_owner(name) {
+        return Ok(reference);
+    }
     match ModelReference::parse_name(name)? {
         ModelReference::Folder(_) if Place::built_in(name).is_some() => {
             Err(CliError::Usage(format!("{name} is part of the program")))
@@ -149,7 +158,7 @@ fn verify(hub: &Hub, names: &[String], output: &mut Output) -> Result<(), CliErr
     let cancel = interrupt::handler();
     let mut failed = None;
     for name in &names {
-        let reference = named(name)?;
+        let reference = named(hub, name)?;
         let mut progress = Download::new("checking", None);
         match interrupt::working(|| Ok(hub.verify(&reference, &mut progress, &cancel)?)) {
             Ok(bytes) => output.line(&format!("{name}: {} are as published", DecimalBytes(bytes)))?,
@@ -164,6 +173,12 @@ fn verify(hub: &Hub, names: &[String], output: &mut Output) -> Result<(), CliErr
         output.flush()?;
     }
     failed.map_or(Ok(()), Err)
+}
+
+fn list_as_json(hub: &Hub, output: &mut Output) -> Result<(), CliError> {
+    let models = hub.cached_models()?;
+    let built_in = BuiltIn::all().iter().map(built_in_as_json);
+    output.json(&built_in.chain(models.iter().map(as_json)).collect::<Vec<_>>())
 }
 
 fn list(hub: &Hub, output: &mut Output) -> Result<(), CliError> {
@@ -207,6 +222,7 @@ fn row(model: &CachedModel) -> [String; 5] {
         DecimalBytes(model.bytes).to_string(),
         model.licence.clone().unwrap_or_default(),
     ]
+    .map(|text| one_line(&text)) // publishers' texts, which a terminal must not obey
 }
 
 /// `en → fr`, `en → 52 languages`, `100 languages`.

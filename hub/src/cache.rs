@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::HubError;
-use crate::choose::{INDICES, TOKENIZERS, WHOLE, shards};
+use crate::choose::{INDICES, WHOLE, shards};
 use crate::record::write_at_once;
 
 /// The branch that a name without a revision means.
@@ -25,7 +25,7 @@ pub const MAIN: &str = "main";
 pub struct Repository {
     /// The cache.
     root: PathBuf,
-    /// `OWNER/NAME`.
+    /// `OWNER/NAME`, or an older `NAME` without an owner.
     pub name: String,
     /// `models--OWNER--NAME`.
     pub folder: String,
@@ -45,11 +45,15 @@ impl Repository {
         let mut all: Vec<Self> = entries(cache)?
             .iter()
             .filter_map(|folder| Some(folder.strip_prefix("models--")?.replacen("--", "/", 1)))
-            .filter(|name| name.contains('/'))
             .map(|name| Self::new(cache, &name))
             .collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
+    }
+
+    /// Whether the cache has anything of it.
+    pub fn exists(&self) -> bool {
+        self.path().is_dir()
     }
 
     fn path(&self) -> PathBuf {
@@ -178,11 +182,6 @@ impl Repository {
         has("config.json") && (whole || index.map_or_else(variant, |index| all_shards(index) == Some(true)))
     }
 
-    /// Whether a commit has a tokenizer.
-    pub fn has_tokenizer(&self, commit: &str) -> bool {
-        TOKENIZERS.iter().any(|file| self.snapshot(commit).join(file).exists())
-    }
-
     /// Bytes of a commit on disk.
     pub fn bytes(&self, commit: &str) -> Result<u64, HubError> {
         let size =
@@ -210,11 +209,23 @@ impl Repository {
         Ok(false)
     }
 
+    /// Whether `name` is a branch or tag of a commit that has others, too.
+    pub fn is_named_otherwise(&self, commit: &str, name: &str) -> Result<bool, HubError> {
+        let references = self.references()?;
+        let is_other = |(other, of): (&String, &String)| other != name && of == commit;
+        Ok(references.contains_key(name) && references.iter().any(is_other))
+    }
+
+    /// Removes a branch or tag alone.
+    pub fn remove_reference(&self, name: &str) -> Result<(), HubError> {
+        remove_file(&self.path().join("refs").join(name))
+    }
+
     /// Removes a commit, its branches and tags, and the blobs of no other commit. Returns the freed bytes.
     pub fn remove(&self, commit: &str) -> Result<u64, HubError> {
         let others: Vec<String> = self.commits()?.into_iter().filter(|other| other != commit).collect();
         for (reference, _) in self.references()?.into_iter().filter(|(_, of)| of == commit) {
-            remove_file(&self.path().join("refs").join(reference))?;
+            self.remove_reference(&reference)?;
         }
         if others.is_empty() {
             let freed = blob_bytes(&self.path().join("blobs"))? + self.copied_bytes(commit)?;

@@ -16,10 +16,6 @@ pub const WHOLE: [&str; 2] = ["model.safetensors", "pytorch_model.bin"];
 /// The indices of shards, in the same order.
 pub const INDICES: [&str; 2] = ["model.safetensors.index.json", "pytorch_model.bin.index.json"];
 
-/// Every file that tells that a folder has a tokenizer.
-pub const TOKENIZERS: [&str; 6] =
-    ["sentencepiece.bpe.model", "source.spm", "spiece.model", "tokenizer.json", "vocab.json", "vocab.txt"];
-
 /// The weights of a repository.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Weights {
@@ -47,6 +43,23 @@ pub fn small<'a>(family: &str, files: &[&'a str]) -> Vec<&'a str> {
     };
     let wanted = |name: &str| COMMON.contains(&name) || tokenizer.contains(&name);
     files.iter().copied().filter(|name| wanted(name)).collect()
+}
+
+/// The first file that a family's tokenizer lacks in a folder; `None` if the tokenizer can be read.
+pub fn lacking_tokenizer(family: &str, has: impl Fn(&str) -> bool) -> Option<&'static str> {
+    if has("tokenizer.json") {
+        return None;
+    }
+    let all: &[&str] = match family {
+        "marian" | "vanilla_transformer" => &["source.spm", "target.spm", "vocab.json"],
+        "m2m_100" => &["sentencepiece.bpe.model", "vocab.json"],
+        "mbart" | "xlm-roberta" => &["sentencepiece.bpe.model"],
+        "t5" | "longt5" | "mt5" | "pegasus" | "bigbird_pegasus" => &["spiece.model"],
+        _ if has("vocab.txt") => &[],
+        _ if has("vocab.json") => &["merges.txt"],
+        _ => &["tokenizer.json"],
+    };
+    all.iter().copied().find(|file| !has(file))
 }
 
 /// The weights, in the best format that there is.
@@ -162,6 +175,19 @@ mod tests {
             ]
         );
         assert_eq!(weights("x/y", &OPUS).expect("weights"), Weights::Whole("pytorch_model.bin".into()));
+    }
+
+    #[test]
+    fn a_tokenizer_needs_all_files_of_its_family() {
+        let lacking = |family, files: &[&str]| lacking_tokenizer(family, |name| files.contains(&name));
+        assert_eq!(lacking("marian", &["vocab.json"]), Some("source.spm"));
+        assert_eq!(lacking("marian", &["source.spm", "target.spm", "vocab.json"]), None);
+        assert_eq!(lacking("m2m_100", &["sentencepiece.bpe.model"]), Some("vocab.json"));
+        assert_eq!(lacking("t5", &["tokenizer.json"]), None);
+        assert_eq!(lacking("t5", &["tokenizer_config.json"]), Some("spiece.model"));
+        assert_eq!(lacking("bart", &["vocab.json"]), Some("merges.txt"));
+        assert_eq!(lacking("bert", &["vocab.txt"]), None);
+        assert_eq!(lacking("bart", &[]), Some("tokenizer.json"));
     }
 
     #[test]

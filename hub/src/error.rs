@@ -1,5 +1,6 @@
 //! Errors of the hub, each in one line with the way out.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub enum HubError {
     #[error("the cache has no place: there is no home folder; set HF_HOME and WORDLOOM_MODELS")]
     NoHome,
     /// A variable of the environment holds no address.
-    #[error("{variable} is {address:?}; it must begin with https:// or http://")]
+    #[error("{variable} is {:?}; it must begin with https:// or http://", without_password(address))]
     BadAddress {
         /// Name of the variable.
         variable: &'static str,
@@ -71,6 +72,16 @@ pub enum HubError {
         /// Names of the models in the cache.
         cached: Vec<String>,
     },
+    /// The model is in the cache without one of its files.
+    #[error("{name} is in the cache without {file}{}; `wordloom models get {name}` fetches it{}", said(offline.as_deref()), if offline.is_some() { " with a network" } else { "" })]
+    Incomplete {
+        /// Name of the model.
+        name: String,
+        /// Name of the missing file.
+        file: String,
+        /// The reason why the network is not asked, or its failure; `None` if the call asks none.
+        offline: Option<String>,
+    },
     /// A server cannot be reached.
     #[error("{host} does not answer: {reason}")]
     Unreachable {
@@ -106,7 +117,7 @@ pub enum HubError {
         revision: String,
     },
     /// The owner of the repository asks readers to accept conditions.
-    #[error("{name} asks its readers to accept conditions: do so at {address}, then {}", token_advice(*has_token))]
+    #[error("{name} asks its readers to accept conditions: do so at {}, then {}", without_password(address), token_advice(*has_token))]
     Gated {
         /// Name of the model.
         name: String,
@@ -126,7 +137,7 @@ pub enum HubError {
         has_token: bool,
     },
     /// A server answers with an error.
-    #[error("{url}: the server answers {status}{}", message.as_deref().map(|text| format!(" ({text})")).unwrap_or_default())]
+    #[error("{}: the server answers {status}{}", without_password(url), said(message.as_deref()))]
     Status {
         /// Address.
         url: String,
@@ -135,8 +146,18 @@ pub enum HubError {
         /// The server's words, if any.
         message: Option<String>,
     },
+    /// A server refuses a file or a list.
+    #[error("{}: the server refuses it (403){}; if the model is private, {}", without_password(url), said(message.as_deref()), token_advice(*has_token))]
+    Forbidden {
+        /// Address.
+        url: String,
+        /// The server's words, if any.
+        message: Option<String>,
+        /// Whether a token was sent.
+        has_token: bool,
+    },
     /// A server's answer is not what its protocol promises.
-    #[error("{url}: the server's answer is not valid: {problem}")]
+    #[error("{}: the server's answer is not valid: {problem}", without_password(url))]
     BadAnswer {
         /// Address.
         url: String,
@@ -342,9 +363,40 @@ fn needed(missing: u64) -> String {
     if missing == 0 { String::new() } else { format!(": {missing} more bytes are needed") }
 }
 
+/// A reason or a server's words in brackets.
+fn said(words: Option<&str>) -> String {
+    words.map(|text| format!(" ({text})")).unwrap_or_default()
+}
+
+/// An address without user and password, which stand before the host in some.
+pub(crate) fn without_password(url: &str) -> Cow<'_, str> {
+    let start = url.find("://").map_or(0, |scheme| scheme + 3);
+    let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |length| start + length);
+    match url[start..end].rfind('@') {
+        Some(at) => Cow::Owned(format!("{}{}", &url[..start], &url[start + at + 1..])),
+        None => Cow::Borrowed(url),
+    }
+}
+
 fn token_advice(has_token: bool) -> &'static str {
     match has_token {
         true => "use the token of that account in HF_TOKEN",
         false => "set HF_TOKEN (https://huggingface.co/settings/tokens), or run `hf auth login`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_show_no_password() {
+        let url = "https://joe:s3cret@hub.example/a@b".to_owned();
+        let status = HubError::Status { url: url.clone(), status: 500, message: None };
+        assert_eq!(status.to_string(), "https://hub.example/a@b: the server answers 500");
+        let address =
+            HubError::BadAddress { variable: "HF_ENDPOINT", address: "joe:s3cret@hub.example".into() };
+        assert!(!address.to_string().contains("s3cret"), "{address}");
+        assert_eq!(without_password("http://127.0.0.1:1/x?y=a@b"), "http://127.0.0.1:1/x?y=a@b");
     }
 }

@@ -165,26 +165,41 @@ impl<'a> Firefox<'a> {
         Ok(models)
     }
 
-    /// The folder of a model on disk: of this architecture, else of the best that is there.
+    /// The folder of a complete model on disk: of this architecture, else of the best that is there.
     pub fn find(
         &self,
         from: &str,
         to: &str,
         architecture: Option<&str>,
     ) -> Result<Option<PathBuf>, HubError> {
-        let mut found: Vec<(Entry, PathBuf)> = Vec::new();
+        let found = self.on_disk((from, to, architecture))?.into_iter();
+        let whole = found.filter(|(notes, folder)| gap(notes, folder).is_none());
+        Ok(whole.map(|(_, folder)| folder).next())
+    }
+
+    /// The first missing file of a model on disk.
+    pub fn gap(&self, from: &str, to: &str, architecture: Option<&str>) -> Result<Option<String>, HubError> {
+        let found = self.on_disk((from, to, architecture))?;
+        Ok(found.first().and_then(|(notes, folder)| gap(notes, folder)))
+    }
+
+    /// The models of a pair on disk, complete or not, the best first.
+    fn on_disk(
+        &self,
+        (from, to, architecture): (&str, &str, Option<&str>),
+    ) -> Result<Vec<(Notes, PathBuf)>, HubError> {
+        let mut found: Vec<(Notes, PathBuf)> = Vec::new();
         for pair in entries(&self.root())? {
             for name in entries(&self.root().join(&pair))?.into_iter().filter(|name| !name.contains('.')) {
                 let folder = self.root().join(&pair).join(name);
-                found.extend(notes(&folder).map(|notes| (notes.entry, folder)));
+                found.extend(notes(&folder).map(|notes| (notes, folder)));
             }
         }
-        let best = found
-            .into_iter()
-            .filter(|(entry, _)| is_pair(entry, from, to))
-            .filter(|(entry, _)| architecture.is_none_or(|wanted| wanted == entry.architecture))
-            .min_by_key(|(entry, _)| entry.rank());
-        Ok(best.map(|(_, folder)| folder))
+        found.retain(|(Notes { entry, .. }, _)| {
+            is_pair(entry, from, to) && architecture.is_none_or(|wanted| wanted == entry.architecture)
+        });
+        found.sort_by_key(|(notes, _)| notes.entry.rank());
+        Ok(found)
     }
 
     /// The models of the registry, and in which order it prefers them: the best of each pair first.
@@ -230,12 +245,16 @@ impl<'a> Firefox<'a> {
             }
         }
         let place = self.root().join(&name).join(&entry.architecture);
+        if is_whole(&place, entry) {
+            return Ok(place); // needs no folder that can be written
+        }
         let _lock = lock::take(&sibling(&place, "lock"), &entry.name(), watch)?;
-        if notes(&place).is_some_and(|old| version(&old.entry) == version(entry)) {
-            return Ok(place);
+        if is_whole(&place, entry) {
+            return Ok(place); // by the other program
         }
         let new = sibling(&place, "incomplete");
-        self.fetch_files(client, (&registry.base_url, entry), &new, watch)?;
+        begin(&new, entry)?;
+        self.fetch_files(client, (&registry.base_url, entry), (&new, &place), watch)?;
         // a folder is replaced by two renames: a reader finds the old one, the new one, or for a moment none
         let old = sibling(&place, "old");
         remove_folder(&old)?;
@@ -249,11 +268,12 @@ impl<'a> Firefox<'a> {
         Ok(place)
     }
 
+    /// Brings the files of an entry into a folder: from the older folder what it has of them, the others from the server.
     fn fetch_files(
         &self,
         client: &Client,
         (base, entry): (&str, &Entry),
-        folder: &Path,
+        (folder, older): (&Path, &Path),
         watch: &mut Watch,
     ) -> Result<(), HubError> {
         let files: Vec<(String, &RemoteFile)> = FILES
@@ -275,17 +295,16 @@ impl<'a> Firefox<'a> {
         let mut sha256 = BTreeMap::new();
         for (name, file) in &files {
             let place = folder.join(name);
-            let digits = match digits_of(&place).ok().filter(|digits| is_published(file, digits)) {
-                Some(digits) => digits, // from an interrupted run
+            let interrupted = digits_of(&place).ok().filter(|digits| is_published(file, digits));
+            let digits = match interrupted.or_else(|| copied(older, (name, file), &place)) {
+                Some(digits) => digits,
                 None => {
                     self.fetch_file(client, &format!("{base}/{}", file.path), (name, file), &place, watch)?
                 }
             };
             sha256.insert(name.clone(), digits);
         }
-        let notes = Notes { entry: entry.clone(), sha256 };
-        let text = serde_json::to_vec_pretty(&notes).expect("texts and numbers only");
-        write_at_once(&folder.join(NOTES), &text)
+        write_notes(folder, entry, sha256)
     }
 
     /// Fetches a file, unpacks it and checks it. Returns its SHA-256.
@@ -326,7 +345,8 @@ impl<'a> Firefox<'a> {
 
     /// Removes a model. Returns the freed bytes; `None` if it is not there.
     pub fn remove(&self, from: &str, to: &str, architecture: Option<&str>) -> Result<Option<u64>, HubError> {
-        let Some(folder) = self.find(from, to, architecture)? else { return Ok(None) };
+        let found = self.on_disk((from, to, architecture))?;
+        let Some((_, folder)) = found.into_iter().next() else { return Ok(None) };
         let path = sibling(&folder, "lock");
         let Some(lock) = lock::try_take(&path)? else {
             return Err(HubError::InUse { name: format!("firefox:{from}-{to}") });
@@ -428,6 +448,48 @@ fn is_language(code: &str, other: &str) -> bool {
 fn version(entry: &Entry) -> String {
     let model = entry.files.get("model");
     model.map(|file| file.uncompressed_hash.clone().unwrap_or_else(|| file.path.clone())).unwrap_or_default()
+}
+
+/// The first file that a folder lacks.
+fn gap(notes: &Notes, folder: &Path) -> Option<String> {
+    notes.sha256.keys().find(|file| !folder.join(file).exists()).cloned()
+}
+
+/// Whether a folder has this version of an entry, and every file of it as noted.
+fn is_whole(folder: &Path, entry: &Entry) -> bool {
+    notes(folder).is_some_and(|notes| {
+        version(&notes.entry) == version(entry)
+            && notes
+                .sha256
+                .iter()
+                .all(|(file, noted)| digits_of(&folder.join(file)).is_ok_and(|digits| digits == *noted))
+    })
+}
+
+/// Begins a download, or goes on with one of the same entry; parts of another one are thrown away.
+fn begin(folder: &Path, entry: &Entry) -> Result<(), HubError> {
+    let json = |entry: &Entry| serde_json::to_value(entry).ok();
+    if notes(folder).is_some_and(|notes| json(&notes.entry) == json(entry)) {
+        return Ok(());
+    }
+    remove_folder(folder)?;
+    write_notes(folder, entry, BTreeMap::new())
+}
+
+fn write_notes(folder: &Path, entry: &Entry, sha256: BTreeMap<String, String>) -> Result<(), HubError> {
+    let notes = Notes { entry: entry.clone(), sha256 };
+    let text = serde_json::to_vec_pretty(&notes).expect("texts and numbers only");
+    write_at_once(&folder.join(NOTES), &text)
+}
+
+/// Copies a file from an older folder, if it has the same one undamaged. Returns its SHA-256.
+fn copied(older: &Path, (name, file): (&str, &RemoteFile), place: &Path) -> Option<String> {
+    let Notes { entry, sha256 } = notes(older)?;
+    let noted = sha256.get(name)?;
+    let is_same = entry.files.values().any(|known| known.path == file.path)
+        && (file.uncompressed_hash.is_none() || is_published(file, noted))
+        && digits_of(&older.join(name)).ok()? == *noted;
+    (is_same && fs::copy(older.join(name), place).is_ok()).then(|| noted.clone())
 }
 
 fn notes(folder: &Path) -> Option<Notes> {

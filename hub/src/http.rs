@@ -13,6 +13,7 @@ use ureq::Agent;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
+use crate::error::without_password;
 use crate::watch::Watch;
 use crate::{HubError, Settings};
 
@@ -173,7 +174,7 @@ impl Client {
     ) -> Result<Answer, HubError> {
         let mut attempt = 0;
         loop {
-            let host = host(url);
+            let host = self.server(url);
             let (limit, pause, reason, failed) = match self.follow(method, url, from, watch) {
                 Ok(answer) => match self.asked_pause(&answer, attempt)? {
                     None => return Ok(answer),
@@ -223,7 +224,7 @@ impl Client {
                 Ok(body) => break body,
                 Err(Failure::Other(error) | Failure::Unreachable(error)) => return Err(error),
                 Err(Failure::Cut(reason)) if attempt + 1 >= ATTEMPTS => {
-                    return Err(HubError::Unreachable { host: host(url), reason });
+                    return Err(HubError::Unreachable { host: self.server(url), reason });
                 }
                 Err(Failure::Cut(_)) => watch.sleep(self.pause(attempt))?,
             }
@@ -289,6 +290,18 @@ impl Client {
         Err(HubError::BadAnswer { url: url.to_owned(), problem }.into())
     }
 
+    /// Host of an address for messages about the connection, with the proxy on the way.
+    fn server(&self, url: &str) -> String {
+        let proxy = self.agent.config().proxy().filter(|proxy| {
+            let uri = url.parse::<Uri>();
+            !uri.is_ok_and(|uri| proxy.is_no_proxy(&uri))
+        });
+        match proxy {
+            Some(proxy) => format!("{} (through the proxy {}:{})", host(url), proxy.host(), proxy.port()),
+            None => host(url),
+        }
+    }
+
     /// Starts a request on a thread.
     fn send(&self, method: Method, url: &str, from: u64) -> Receiver<Event> {
         let (sender, events) = sync_channel(8);
@@ -302,7 +315,7 @@ impl Client {
         if let Some(token) = self.token.as_ref().filter(|_| origin(url).as_ref() == Some(&self.home)) {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let host = host(url);
+        let host = self.server(url);
         let job = move || match request.call() {
             Ok(response) => {
                 let (parts, body) = response.into_parts();
@@ -400,9 +413,10 @@ fn classified(host: String, error: ureq::Error) -> Failure {
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => {
             HubError::Unsafe { host, reason: error.to_string() }.into()
         }
-        ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
-            unreachable(error.to_string())
-        }
+        ureq::Error::BadUri(_)
+        | ureq::Error::Http(_)
+        | ureq::Error::InvalidProxyUrl
+        | ureq::Error::ConnectProxyFailed(_) => unreachable(error.to_string()),
         other => Failure::Cut(other.to_string()),
     }
 }
@@ -424,12 +438,13 @@ fn origin(url: &str) -> Option<String> {
     Some(format!("{}://{}", uri.scheme_str()?, uri.authority()?))
 }
 
-/// Host of an address, for messages.
+/// Host and port of an address, for messages.
 fn host(url: &str) -> String {
+    let url = without_password(url);
     url.parse::<Uri>()
         .ok()
         .and_then(|uri| Some(uri.authority()?.to_string()))
-        .unwrap_or_else(|| url.to_owned())
+        .unwrap_or_else(|| url.into_owned())
 }
 
 /// The address to which a server redirects.
@@ -462,6 +477,12 @@ mod tests {
         assert_eq!(to("https://cdn.example/y?q=1").as_deref(), Ok("https://cdn.example/y?q=1"));
         assert_eq!(to("d").as_deref(), Ok("https://hub.example/a/b/d"));
         assert!(to("http://cdn.example/y").is_err_and(|error| error.contains("without encryption")));
+    }
+
+    #[test]
+    fn hosts_are_named_without_user_and_password() {
+        assert_eq!(host("http://joe:s3cret@127.0.0.1:1/a@b"), "127.0.0.1:1");
+        assert_eq!(host("https://hub.example/a"), "hub.example");
     }
 
     #[test]

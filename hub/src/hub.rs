@@ -11,10 +11,11 @@ use crate::cached::CachedModel;
 use crate::firefox::{Firefox, FirefoxModel};
 use crate::hash::FileHash;
 use crate::http::Client;
-use crate::record::{self, Record};
+use crate::record::{self, Record, plain};
+use crate::reference::is_part;
 use crate::repository::{Fetch, is_supported};
 use crate::watch::Watch;
-use crate::{HubError, ModelReference, Progress, Settings, languages};
+use crate::{HubError, ModelReference, Progress, Settings, gaps, languages};
 
 /// The cache and the registries, with settings.
 #[derive(Clone, Debug)]
@@ -86,7 +87,8 @@ impl Hub {
             bytes: repository.bytes(commit)?,
             licence: record
                 .and_then(|record| record.licence)
-                .or_else(|| licence_of(&folder.join("README.md"))),
+                .or_else(|| licence_of(&folder.join("README.md")))
+                .map(|licence| plain(&licence)), // older notes have it as it came
             revision: commit.to_owned(),
             name,
             family,
@@ -98,11 +100,15 @@ impl Hub {
         Record::read(&record::place(&self.settings.own, &repository.folder, commit))
     }
 
-    /// The models of which only a part has arrived.
+    /// The models of which only a part has arrived, or only a part is left: too little for [`cached_models`](Self::cached_models).
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, HubError> {
         let mut found = Vec::new();
         for repository in Repository::all(&self.settings.cache)? {
-            let bytes = repository.partial_bytes()?;
+            // with notes, it was complete
+            let noted = |commit: &String| self.record(&repository, commit).is_some();
+            let left = repository.commit(MAIN).filter(noted).filter(|commit| !repository.has_weights(commit));
+            let left = left.map_or(Ok(0), |commit| repository.bytes(&commit))?;
+            let bytes = repository.partial_bytes()? + left;
             if bytes > 0 {
                 found.push(Unfinished { name: repository.name, bytes });
             }
@@ -115,19 +121,43 @@ impl Hub {
         match reference {
             ModelReference::Folder(folder) => Ok(Some(folder.clone())),
             ModelReference::Hub { repository, revision } => {
-                let repository = Repository::new(&self.settings.cache, repository);
-                let commit = repository.commit(revision.as_deref().unwrap_or(MAIN));
-                let complete = |commit: &String| match self.record(&repository, commit) {
-                    Some(record) => {
-                        record.files.keys().all(|file| repository.snapshot(commit).join(file).exists())
-                    }
-                    // another program fetched it, perhaps in part
-                    None => repository.has_weights(commit) && repository.has_tokenizer(commit),
-                };
-                Ok(commit.filter(complete).map(|commit| repository.snapshot(&commit)))
+                let (repository, commit) = self.present(repository, revision.as_deref());
+                let Some(commit) = commit else { return Ok(None) };
+                let gap = gaps::first(&repository, &commit, self.record(&repository, &commit).as_ref())?;
+                Ok(gap.is_none().then(|| repository.snapshot(&commit)))
             }
             ModelReference::Firefox { from, to, architecture } => {
                 Firefox::new(&self.settings).find(from, to, architecture.as_deref())
+            }
+        }
+    }
+
+    /// A model of the cache whose name has no owner: `t5-small`, as other programs have fetched it under the hub's older
+    /// names. `None` if none is called so.
+    pub fn without_owner(&self, name: &str) -> Option<ModelReference> {
+        let is_here = is_part(name) && Repository::new(&self.settings.cache, name).exists();
+        is_here.then(|| ModelReference::Hub { repository: name.to_owned(), revision: None })
+    }
+
+    /// A repository, and its commit at a revision if there is a folder of it.
+    fn present(&self, name: &str, revision: Option<&str>) -> (Repository, Option<String>) {
+        let repository = Repository::new(&self.settings.cache, name);
+        let commit = repository.commit(revision.unwrap_or(MAIN));
+        let commit = commit.filter(|commit| repository.snapshot(commit).is_dir());
+        (repository, commit)
+    }
+
+    /// The first missing file of a model that is in the cache in part.
+    fn gap(&self, reference: &ModelReference) -> Result<Option<String>, HubError> {
+        match reference {
+            ModelReference::Folder(_) => Ok(None),
+            ModelReference::Hub { repository, revision } => {
+                let (repository, commit) = self.present(repository, revision.as_deref());
+                let Some(commit) = commit else { return Ok(None) };
+                gaps::first(&repository, &commit, self.record(&repository, &commit).as_ref())
+            }
+            ModelReference::Firefox { from, to, architecture } => {
+                Firefox::new(&self.settings).gap(from, to, architecture.as_deref())
             }
         }
     }
@@ -159,7 +189,7 @@ impl Hub {
         watch.finish();
         match result {
             Err(HubError::Unreachable { host, reason }) => {
-                self.offline(reference, format!("{host} does not answer: {reason}"))
+                self.offline(reference, format!("{host} does not answer: {reason}"), &mut watch)
             }
             result => result,
         }
@@ -170,7 +200,11 @@ impl Hub {
             return Ok(folder.clone());
         }
         if self.settings.offline {
-            return self.offline(reference, "HF_HUB_OFFLINE is set".into());
+            return self.offline(reference, "HF_HUB_OFFLINE is set".into(), watch);
+        }
+        match reference {
+            ModelReference::Firefox { .. } => self.settings.check_registry()?,
+            _ => self.settings.check_hub()?,
         }
         let client = Client::new(&self.settings)?;
         match reference {
@@ -186,18 +220,37 @@ impl Hub {
     }
 
     /// What there is without a network.
-    fn offline(&self, reference: &ModelReference, reason: String) -> Result<PathBuf, HubError> {
+    fn offline(
+        &self,
+        reference: &ModelReference,
+        reason: String,
+        watch: &mut Watch,
+    ) -> Result<PathBuf, HubError> {
         if let Some(folder) = self.find(reference)? {
+            watch
+                .notice(&format!("{reference}: no newer version was asked for ({reason}); this one is here"));
             return Ok(folder);
         }
-        if let ModelReference::Hub { repository, revision } = reference {
-            let repository = Repository::new(&self.settings.cache, repository);
-            let commit = repository.commit(revision.as_deref().unwrap_or(MAIN));
-            if let Some(commit) = commit.filter(|commit| repository.has_weights(commit)) {
+        let gap = self.gap(reference)?;
+        if let (Some(file), ModelReference::Hub { repository, revision }) = (&gap, reference) {
+            let (repository, commit) = self.present(repository, revision.as_deref());
+            // of another program: weights without a tokenizer are enough for some commands
+            let is_usable = |commit: &String| {
+                self.record(&repository, commit).is_none() && repository.has_weights(commit)
+            };
+            if let Some(commit) = commit.filter(is_usable) {
+                watch.notice(&format!(
+                    "{reference} is in the cache without {file} ({reason}); \
+                     `wordloom models get {reference}` fetches it with a network"
+                ));
                 return Ok(repository.snapshot(&commit));
             }
         }
-        Err(HubError::Offline { name: reference.to_string(), reason, cached: self.names()? })
+        let name = reference.to_string();
+        Err(match gap {
+            Some(file) => HubError::Incomplete { name, file, offline: Some(format!("offline: {reason}")) },
+            None => HubError::Offline { name, reason, cached: self.names()? },
+        })
     }
 
     fn names(&self) -> Result<Vec<String>, HubError> {
@@ -224,11 +277,14 @@ impl Hub {
                 cached: self.names()?,
             });
         }
+        self.settings.check_registry()?;
         let client = Client::new(&self.settings)?;
         Firefox::new(&self.settings).available(&client, &mut Watch::new(progress, cancel))
     }
 
-    /// Removes a model from the cache. Returns the freed bytes. Files that another revision uses stay.
+    /// Removes a model from the cache. Returns the freed bytes. Files that another revision uses stay, and so do all
+    /// files of a commit that another branch or tag names: then only the given name goes. A commit goes with all its
+    /// names.
     pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
         match reference {
             ModelReference::Folder(_) => Err(self.not_cached(reference)),
@@ -242,6 +298,11 @@ impl Hub {
                 let commit = commit.ok_or_else(|| self.not_cached(reference))?;
                 if repository.is_locked()? {
                     return Err(HubError::InUse { name: repository.name });
+                }
+                let name = revision.as_deref().unwrap_or(MAIN);
+                if repository.is_named_otherwise(&commit, name)? {
+                    repository.remove_reference(name)?;
+                    return Ok(0); // the files are the other name's, too
                 }
                 let freed = repository.remove(&commit)?;
                 let notes = record::place(&self.settings.own, &repository.folder, &commit);
@@ -277,7 +338,12 @@ impl Hub {
         cancel: &Cancel,
     ) -> Result<u64, HubError> {
         let mut watch = Watch::new(progress, cancel);
-        let Some(folder) = self.find(reference)? else { return Err(self.not_cached(reference)) };
+        let Some(folder) = self.find(reference)? else {
+            return Err(match self.gap(reference)? {
+                Some(file) => HubError::Incomplete { name: reference.to_string(), file, offline: None },
+                None => self.not_cached(reference),
+            });
+        };
         let result = match reference {
             ModelReference::Folder(_) => Err(self.not_cached(reference)),
             ModelReference::Firefox { .. } => Firefox::new(&self.settings).verify(&folder, &mut watch),

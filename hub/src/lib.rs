@@ -21,6 +21,7 @@ mod detect;
 mod download;
 mod error;
 mod firefox;
+mod gaps;
 mod hash;
 mod http;
 mod hub;

@@ -38,9 +38,18 @@ pub fn place(own: &Path, folder: &str, commit: &str) -> PathBuf {
     own.join("hub").join(folder).join(format!("{commit}.json"))
 }
 
+/// A text of a publisher without control characters, which a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).collect()
+}
+
 /// Writes a small file so that a reader sees all of it or nothing.
 pub fn write_at_once(path: &Path, content: &[u8]) -> Result<(), HubError> {
     let failed = |error| HubError::io("write", path, error);
+    // a folder that cannot be written is no hindrance if nothing is to be written
+    if fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -90,7 +90,7 @@ impl fmt::Display for ModelReference {
 }
 
 /// Whether the hub takes this as the name of an owner or of a repository.
-fn is_part(part: &str) -> bool {
+pub fn is_part(part: &str) -> bool {
     (1..=96).contains(&part.len())
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         && !part.starts_with(['-', '.'])

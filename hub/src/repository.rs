@@ -14,7 +14,7 @@ use crate::download::Download;
 use crate::hash::FileHash;
 use crate::http::{Answer, Client, Method};
 use crate::near::nearest;
-use crate::record::{self, Record};
+use crate::record::{self, Record, plain};
 use crate::watch::Watch;
 use crate::{HubError, Settings, lock};
 
@@ -114,7 +114,7 @@ impl<'a> Fetch<'a> {
         let (endpoint, name) = (&self.settings.endpoint, &self.repository.name);
         let revision = self.revision.unwrap_or(MAIN).replace('/', "%2F");
         let url = format!("{endpoint}/api/models/{name}/revision/{revision}?blobs=true");
-        let answer = self.client.json(&url, ANSWER, watch, |answer| self.refused(answer, "config.json"));
+        let answer = self.client.json(&url, ANSWER, watch, |answer| self.refused(answer, None));
         let info: Info = match answer {
             Err(HubError::UnknownModel { name, .. }) => {
                 let names = self.similar(cached, watch);
@@ -148,7 +148,7 @@ impl<'a> Fetch<'a> {
             let url = format!("{}/api/models?search={text}&limit={SEARCHED}", self.settings.endpoint);
             let found: Result<Vec<Found>, _> = self.client.json(&url, ANSWER, watch, Answer::into_error);
             let before = names.len();
-            names.extend(found.into_iter().flatten().map(|found| found.id));
+            names.extend(found.into_iter().flatten().map(|found| plain(&found.id)));
             if names.len() > before {
                 break;
             }
@@ -220,7 +220,7 @@ impl<'a> Fetch<'a> {
         let url = self.url(commit, file);
         let answer = self.client.request(Method::Head, &url, 0, watch)?;
         if answer.status != 200 {
-            return Err(self.refused(answer, file));
+            return Err(self.refused(answer, Some(file)));
         }
         let bad = |problem: &str| HubError::BadAnswer { url: url.clone(), problem: problem.into() };
         let hash = answer.etag().and_then(|etag| FileHash::from_etag(&etag));
@@ -275,7 +275,7 @@ impl<'a> Fetch<'a> {
                     hash: Some(hash.clone()),
                     variable: "HF_HOME",
                 };
-                download.run(self.client, watch, |answer| self.refused(answer, file))?;
+                download.run(self.client, watch, |answer| self.refused(answer, Some(file)))?;
             }
         }
         self.repository.link(commit, file, hash.digits())
@@ -295,8 +295,8 @@ impl<'a> Fetch<'a> {
         };
         let hashes = files.iter().map(|(file, published)| (file.clone(), published.hash.digits().to_owned()));
         let record = Record {
-            licence: texts("license").into_iter().next(),
-            languages: texts("language"),
+            licence: texts("license").first().map(|text| plain(text)),
+            languages: texts("language").iter().map(|text| plain(text)).collect(),
             files: hashes.collect::<BTreeMap<_, _>>(),
         };
         let place = record::place(&self.settings.own, &self.repository.folder, &info.sha);
@@ -318,8 +318,8 @@ impl<'a> Fetch<'a> {
         HubError::BadFile { name: self.repository.name.clone(), file: file.to_owned(), problem }
     }
 
-    /// The error of an answer that is not a success.
-    fn refused(&self, answer: Answer, file: &str) -> HubError {
+    /// The error of an answer about a file, or about the list, that is not a success.
+    fn refused(&self, answer: Answer, file: Option<&str>) -> HubError {
         let name = self.repository.name.clone();
         let code = answer.header_on_the_way("x-error-code").unwrap_or_default();
         match (answer.status, code) {
@@ -331,9 +331,17 @@ impl<'a> Fetch<'a> {
             (404, "RevisionNotFound") => {
                 HubError::UnknownRevision { name, revision: self.revision.unwrap_or(MAIN).to_owned() }
             }
-            (404, "EntryNotFound") => self.bad_file(file, "the hub lists it, and does not have it".into()),
             (401, _) if answer.message().is_some_and(|text| text.contains("Invalid credentials")) => {
                 HubError::BadToken { problem: "the hub refuses it" }
+            }
+            (403, _) => HubError::Forbidden {
+                message: answer.message(),
+                url: answer.url,
+                has_token: self.client.has_token(),
+            },
+            // mirrors tell no code
+            (404, "EntryNotFound" | "") if let Some(file) = file => {
+                self.bad_file(file, "the hub lists it, and does not have it".into())
             }
             (401 | 404, _) => HubError::UnknownModel { name, names: Vec::new() },
             _ => answer.into_error(),

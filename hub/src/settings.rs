@@ -96,26 +96,35 @@ impl Settings {
         settings.offline = offline.is_some_and(is_on);
         settings.certificates = folder("SSL_CERT_FILE");
         if let Some(address) = text("HF_ENDPOINT") {
-            settings.endpoint = checked("HF_ENDPOINT", address)?;
+            settings.endpoint = address.trim_end_matches('/').to_owned();
         }
         if let Some(address) = text("WORDLOOM_FIREFOX_REGISTRY") {
-            settings.firefox_registry = checked("WORDLOOM_FIREFOX_REGISTRY", address)?;
-        }
-        if let Some(token) = &settings.token
-            && !token.bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            return Err(HubError::BadToken { problem: "it has characters that no token has" });
+            settings.firefox_registry = address.trim_end_matches('/').to_owned();
         }
         Ok(settings)
     }
+
+    /// Checks address and token of the hub. A call does so before it asks the network: other calls need neither.
+    pub(crate) fn check_hub(&self) -> Result<(), HubError> {
+        check_address("HF_ENDPOINT", &self.endpoint)?;
+        match &self.token {
+            Some(token) if !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(HubError::BadToken { problem: "it has characters that no token has" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the address of the registry, as [`check_hub`](Self::check_hub) does the hub's.
+    pub(crate) fn check_registry(&self) -> Result<(), HubError> {
+        check_address("WORDLOOM_FIREFOX_REGISTRY", &self.firefox_registry)
+    }
 }
 
-/// An address without a slash at its end.
-fn checked(variable: &'static str, address: String) -> Result<String, HubError> {
-    let address = address.trim_end_matches('/').to_owned();
+fn check_address(variable: &'static str, address: &str) -> Result<(), HubError> {
     match address.starts_with("https://") || address.starts_with("http://") {
-        true => Ok(address),
-        false => Err(HubError::BadAddress { variable, address }),
+        true => Ok(()),
+        false => Err(HubError::BadAddress { variable, address: address.to_owned() }),
     }
 }
 
@@ -149,9 +158,11 @@ mod tests {
         assert_eq!(read(&[("HF_TOKEN", " hf_1\n")]).token.as_deref(), Some("hf_1"));
         let bad = Settings::read(None, |name| (name == "HF_ENDPOINT").then(|| "mirror.example".into()));
         assert!(matches!(bad, Err(HubError::NoHome)));
-        let bad = Settings::read(Some(Path::new("/")), |name| {
-            (name == "HF_ENDPOINT").then(|| "mirror.example".into())
-        });
-        assert!(bad.is_err_and(|error| error.to_string().contains("HF_ENDPOINT")));
+        // what no network needs is checked by the calls that ask it
+        let bad = read(&[("HF_ENDPOINT", "mirror.example"), ("WORDLOOM_FIREFOX_REGISTRY", "x")]);
+        assert!(bad.check_hub().is_err_and(|error| error.to_string().contains("HF_ENDPOINT")));
+        assert!(bad.check_registry().is_err_and(|error| error.to_string().contains("REGISTRY")));
+        let bad = read(&[("HF_TOKEN", "hf_1 2")]);
+        assert!(bad.check_hub().is_err_and(|error| error.to_string().contains("HF_TOKEN")));
     }
 }

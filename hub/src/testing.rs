@@ -54,6 +54,8 @@ pub struct Options {
     pub bare_list: bool,
     /// Names in the list that no file has.
     pub extra_names: Vec<String>,
+    /// Sizes in the list that are not those of the files.
+    pub sizes: BTreeMap<String, usize>,
     /// `cardData`: licence and languages.
     pub card: Value,
 }
@@ -303,7 +305,10 @@ fn read(stream: &TcpStream, storage: bool) -> Option<Request> {
 fn answer(state: &State, request: &Request, storage: &str) -> Reply {
     let path = request.path.split('?').next().unwrap_or_default();
     if let Some(page) = state.pages.get(path) {
-        return Reply { status: 200, headers: Vec::new(), body: Arc::clone(page) };
+        let mut hasher = FileHash::Git(String::new()).hasher(page.len() as u64);
+        hasher.update(page);
+        let headers = vec![("ETag".to_owned(), format!("\"{}\"", hasher.finish()))];
+        return Reply { status: 200, headers, body: Arc::clone(page) };
     }
     if request.storage {
         let all = state.repositories.values().flat_map(|repository| repository.commits.values()).flatten();
@@ -372,12 +377,15 @@ fn about(state: &State, request: &Request, name: &str, revision: &str) -> Reply 
     let Some((commit, files)) = at(repository, revision) else {
         return Reply::error(404, "RevisionNotFound", "Invalid rev id");
     };
-    let Options { bare_list, extra_names, card, gated, .. } = &repository.options;
-    let listed = files.iter().map(|(name, file)| match (bare_list, file.large) {
-        (true, _) => json!({ "rfilename": name }),
-        (false, true) => json!({"rfilename": name, "size": file.bytes.len(), "blobId": "0".repeat(40),
-            "lfs": {"sha256": file.etag, "size": file.bytes.len(), "pointerSize": 134}}),
-        (false, false) => json!({"rfilename": name, "size": file.bytes.len(), "blobId": file.etag}),
+    let Options { bare_list, extra_names, card, gated, sizes, .. } = &repository.options;
+    let listed = files.iter().map(|(name, file)| {
+        let size = sizes.get(name).copied().unwrap_or(file.bytes.len());
+        match (bare_list, file.large) {
+            (true, _) => json!({ "rfilename": name }),
+            (false, true) => json!({"rfilename": name, "size": size, "blobId": "0".repeat(40),
+                "lfs": {"sha256": file.etag, "size": size, "pointerSize": 134}}),
+            (false, false) => json!({"rfilename": name, "size": size, "blobId": file.etag}),
+        }
     });
     let extra = extra_names.iter().map(|name| json!({ "rfilename": name }));
     let siblings: Vec<Value> = listed.chain(extra).collect();

@@ -405,8 +405,21 @@ fn without_a_network_the_models_that_are_there_are_named() {
         error.starts_with("offline: ") && error.contains("does not answer") && error.contains(NAME),
         "{error}"
     );
-    // the newest version cannot be asked for, so that the cached one is taken
-    hub.fetch(&name(NAME), &mut (), &Cancel::default()).expect("the cached folder");
+    // the newest version cannot be asked for, so that the cached one is taken, and a notice tells it
+    for (hub, reason) in [(&hub, "does not answer"), (&offline, "HF_HUB_OFFLINE is set")] {
+        let mut told = Told::default();
+        hub.fetch(&name(NAME), &mut told, &Cancel::default()).expect("the cached folder");
+        let [notice] = &told.notices[..] else { panic!("{:?}", told.notices) };
+        assert!(notice.contains("no newer version was asked for") && notice.contains(reason), "{notice}");
+        told.notices.clear();
+        hub.get(&name(NAME), &mut told, &Cancel::default()).expect("the cached folder");
+        assert_eq!(told.notices, [""; 0], "what is in the cache is taken without a word");
+    }
+    let with_password = changed(&hub, |settings| {
+        settings.endpoint = settings.endpoint.replace("http://", "http://joe:s3cret@");
+    });
+    let error = message(get(&with_password, "facebook/bart-base"));
+    assert!(error.contains("does not answer") && !error.contains("s3cret"), "{error}");
 }
 
 #[test]
@@ -569,6 +582,183 @@ fn a_cache_of_another_program_is_completed_or_taken_as_it_is() {
     get(&hub, NAME).expect("complete");
 }
 
+#[test]
+fn a_file_shorter_than_listed_is_an_error_with_both_sizes() {
+    let (server, hub) = opus_hub("shorter");
+    let sizes = [("pytorch_model.bin".to_owned(), 350_000)].into();
+    server.set_options(NAME, Options { sizes, ..Options::default() });
+    let wanted = "pytorch_model.bin: 300000 bytes, but 350000 were promised";
+    assert!(message(get(&hub, NAME)).contains(wanted));
+    // the same for a part that has all bytes that there are, and for servers without ranges
+    let blobs = hub.settings().cache.join("models--Helsinki-NLP--opus-mt-en-fr/blobs");
+    let part = blobs.join(format!("{}.incomplete", server.etag(NAME, "pytorch_model.bin")));
+    assert!(!part.exists(), "nothing of it is kept");
+    fs::write(&part, noise(300_000)).expect("a part");
+    assert!(message(get(&hub, NAME)).contains(wanted));
+    server.fail("/blob/", 100, Fault::IgnoreRange);
+    fs::write(&part, noise(1000)).expect("a part");
+    assert!(message(get(&hub, NAME)).contains(wanted));
+}
+
+#[test]
+fn removing_one_name_of_a_commit_keeps_its_other_names() {
+    let (server, hub) = opus_hub("names_of_a_commit");
+    let folder = get(&hub, NAME).expect("a folder");
+    let commit = folder.file_name().expect("a commit").to_string_lossy().into_owned();
+    server.set_branch(NAME, "v1", &commit);
+    assert_eq!(get(&hub, &format!("{NAME}@v1")).expect("the same"), folder);
+    assert_eq!(hub.remove(&name(&format!("{NAME}@v1"))).expect("no bytes"), 0);
+    assert_eq!(hub.find(&name(NAME)).expect("a look"), Some(folder));
+    assert!(hub.find(&name(&format!("{NAME}@v1"))).expect("a look").is_none());
+    hub.verify(&name(NAME), &mut (), &Cancel::default()).expect("whole");
+    assert!(hub.remove(&name(NAME)).expect("freed bytes") > 300_000);
+    assert_eq!(hub.cached_models().expect("models"), []);
+}
+
+#[test]
+fn a_missing_file_is_named_and_fetched() {
+    let (server, hub) = opus_hub("missing_file");
+    let folder = get(&hub, NAME).expect("a folder");
+    let blob = folder.join("source.spm").canonicalize().expect("a blob");
+    fs::remove_file(&blob).expect("a blob");
+    let error = hub.verify(&name(NAME), &mut (), &Cancel::default()).expect_err("a gap").to_string();
+    assert_eq!(
+        error,
+        format!("{NAME} is in the cache without source.spm; `wordloom models get {NAME}` fetches it")
+    );
+    let offline = changed(&hub, |settings| settings.offline = true);
+    let error = message(get(&offline, NAME));
+    assert!(error.contains("without source.spm (offline: HF_HUB_OFFLINE is set)"), "{error}");
+    assert!(error.contains(&format!("`wordloom models get {NAME}` fetches it with a network")), "{error}");
+    server.requests();
+    assert_eq!(get(&hub, NAME).expect("mended"), folder);
+    let requests = server.requests();
+    let files: Vec<_> = requests.iter().filter(|request| request.path.contains("/resolve/")).collect();
+    assert!(files.iter().all(|request| request.path.ends_with("source.spm")), "{files:?}");
+    hub.verify(&name(NAME), &mut (), &Cancel::default()).expect("whole");
+}
+
+#[test]
+fn a_commit_that_another_program_fetched_in_part_is_completed() {
+    let (server, hub) = opus_hub("in_part");
+    let folder = get(&hub, NAME).expect("a folder");
+    fs::remove_dir_all(&hub.settings().own).expect("notes");
+    // vocab.json alone is no tokenizer of Marian
+    for file in ["source.spm", "target.spm", "tokenizer_config.json", "generation_config.json"] {
+        fs::remove_file(folder.join(file)).expect("a file");
+    }
+    let error = hub.verify(&name(NAME), &mut (), &Cancel::default()).expect_err("a gap").to_string();
+    assert!(error.contains("without source.spm") && error.contains("models get"), "{error}");
+    let offline = changed(&hub, |settings| settings.offline = true);
+    let mut told = Told::default();
+    assert_eq!(offline.get(&name(NAME), &mut told, &Cancel::default()).expect("what there is"), folder);
+    assert!(told.notices[0].contains("without source.spm"), "{:?}", told.notices);
+    assert!(told.notices[0].contains(&format!("models get {NAME}")), "{:?}", told.notices);
+    assert_eq!(get(&hub, NAME).expect("completed"), folder);
+    assert!(folder.join("source.spm").exists() && folder.join("generation_config.json").exists());
+    // weights without their blob
+    fs::remove_file(folder.join("pytorch_model.bin").canonicalize().expect("a blob")).expect("weights");
+    assert_eq!(hub.cached_models().expect("models"), []);
+    assert_eq!(hub.unfinished().expect("a list")[0].name, NAME);
+    fs::remove_dir_all(&hub.settings().own).expect("notes");
+    assert!(message(get(&offline, NAME)).contains("without pytorch_model.bin"));
+    drop(server);
+    assert!(message(get(&hub, NAME)).contains("without pytorch_model.bin"));
+}
+
+#[test]
+fn texts_of_a_page_have_no_control_characters() {
+    let (server, hub) = opus_hub("control_characters");
+    let card = serde_json::json!({"license": "mit\u{1b}[31mRED\nX", "language": ["en\u{7}"]});
+    server.set_options(NAME, Options { card, ..Options::default() });
+    get(&hub, NAME).expect("a folder");
+    let licence = || hub.cached_models().expect("models")[0].licence.clone();
+    assert_eq!(licence().as_deref(), Some("mit[31mREDX"));
+    // as older versions noted it, and as other programs leave the page
+    let notes = hub.settings().own.join("hub/models--Helsinki-NLP--opus-mt-en-fr");
+    let notes = notes.join(files_in(&notes).remove(0));
+    let noted = fs::read_to_string(&notes).expect("notes");
+    assert!(!noted.contains("\\u"), "{noted}");
+    fs::write(&notes, noted.replace("mit[", "mit\\u001b[")).expect("notes");
+    assert_eq!(licence().as_deref(), Some("mit[31mREDX"));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_if_nothing_is_new() {
+    use std::os::unix::fs::MetadataExt;
+
+    /// Every file and folder with its number and its time of change.
+    fn state(folder: &Path, found: &mut Vec<(PathBuf, u64, i64, i64)>) {
+        for entry in folder.read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let data = path.symlink_metadata().expect("metadata");
+            found.push((path.clone(), data.ino(), data.mtime(), data.mtime_nsec()));
+            if data.is_dir() {
+                state(&path, found);
+            }
+        }
+        found.sort();
+    }
+    let (_server, hub) = opus_hub("nothing_new");
+    get(&hub, NAME).expect("a folder");
+    let all = |hub: &Hub| {
+        let mut found = Vec::new();
+        [&hub.settings().cache, &hub.settings().own].into_iter().for_each(|folder| state(folder, &mut found));
+        found
+    };
+    let before = all(&hub);
+    hub.fetch(&name(NAME), &mut (), &Cancel::default()).expect("the same folder");
+    assert_eq!(all(&hub), before, "a cache that cannot be written is as good");
+}
+
+#[test]
+fn bad_settings_of_the_network_stop_only_its_calls() {
+    let (_server, hub) = opus_hub("bad_settings");
+    let folder = get(&hub, NAME).expect("a folder");
+    let bad = changed(&hub, |settings| {
+        settings.endpoint = "mirror.example".into();
+        settings.token = Some("two words".into());
+        settings.firefox_registry = "nowhere".into();
+    });
+    assert_eq!(get(&bad, NAME).expect("the cached folder"), folder);
+    assert_eq!(bad.cached_models().expect("models").len(), 1);
+    assert!(message(get(&bad, "a/b")).contains("HF_ENDPOINT is \"mirror.example\""));
+    assert!(message(get(&bad, "firefox:en-fr")).contains("WORDLOOM_FIREFOX_REGISTRY is \"nowhere\""));
+    let bad = changed(&hub, |settings| settings.token = Some("two words".into()));
+    assert!(message(get(&bad, "a/b")).contains("mend HF_TOKEN"));
+}
+
+#[test]
+fn older_names_have_no_owner() {
+    let (_server, hub) = opus_hub("no_owner");
+    get(&hub, NAME).expect("a folder");
+    assert_eq!(hub.without_owner("opus"), None);
+    let cache = &hub.settings().cache;
+    fs::rename(cache.join("models--Helsinki-NLP--opus-mt-en-fr"), cache.join("models--opus"))
+        .expect("a move");
+    assert_eq!(hub.cached_models().expect("models")[0].name, "opus");
+    let reference = hub.without_owner("opus").expect("a model");
+    assert!(hub.find(&reference).expect("a look").is_some_and(|folder| folder.join("config.json").exists()));
+    hub.verify(&reference, &mut (), &Cancel::default()).expect("whole");
+    assert!(hub.remove(&reference).expect("freed bytes") > 300_000);
+    for other in ["..", "a/b", "", "./opus"] {
+        assert_eq!(hub.without_owner(other), None, "{other}");
+    }
+}
+
+#[test]
+fn refusals_without_a_code_name_the_file_or_the_token() {
+    let (server, hub) = opus_hub("no_code");
+    server.fail("/vocab.json", 1, Fault::Status(404, Vec::new()));
+    let error = message(get(&hub, NAME));
+    assert!(error.contains(NAME) && error.contains("vocab.json") && !error.contains("no model"), "{error}");
+    server.heal();
+    server.fail("/vocab.json", 1, Fault::Status(403, Vec::new()));
+    let error = message(get(&hub, NAME));
+    assert!(error.contains("vocab.json") && error.contains("403") && error.contains("HF_TOKEN"), "{error}");
+}
+
 mod firefox {
     use std::io::Write;
 
@@ -697,6 +887,77 @@ mod firefox {
         assert_eq!(hub.cached_models().expect("models"), []);
         publish(&server, &[right]);
         get(&hub, "firefox:en-fr").expect("whole");
+    }
+
+    #[test]
+    fn a_missing_or_damaged_file_is_fetched_alone() {
+        let server = TestHub::start();
+        let hub = hub("firefox_missing", &server);
+        publish(&server, &[entry(&server, ("en", "fr"), "tiny", &noise(5000))]);
+        let folder = get(&hub, "firefox:en-fr").expect("a folder");
+        let vocabulary = folder.join("vocab.enfr.spm");
+        fs::remove_file(&vocabulary).expect("a file");
+        let error =
+            hub.verify(&name("firefox:en-fr"), &mut (), &Cancel::default()).expect_err("a gap").to_string();
+        assert!(
+            error.contains("without vocab.enfr.spm") && error.contains("`wordloom models get firefox:en-fr`"),
+            "{error}"
+        );
+        let offline = changed(&hub, |settings| settings.offline = true);
+        assert!(message(get(&offline, "firefox:en-fr")).contains("without vocab.enfr.spm (offline: "));
+        let fetched = || {
+            server.requests();
+            hub.fetch(&name("firefox:en-fr"), &mut (), &Cancel::default()).expect("whole again");
+            hub.verify(&name("firefox:en-fr"), &mut (), &Cancel::default()).expect("whole");
+            let paths = server.requests().into_iter().map(|request| request.path);
+            paths.filter(|path| !path.ends_with("models.json")).collect::<Vec<_>>()
+        };
+        let published = "/models/en-fr/tiny_abc/exported/vocab.enfr.spm.gz";
+        assert_eq!(fetched(), [published]);
+        fs::write(&vocabulary, "other bytes").expect("a file");
+        assert_eq!(fetched(), [published]);
+        assert_eq!(fetched(), [""; 0]);
+        assert_eq!(files_in(&folder).len(), 4, "{:?}", files_in(&folder));
+        fs::remove_file(&vocabulary).expect("a file");
+        assert!(hub.remove(&name("firefox:en-fr")).expect("freed") > 5000, "incomplete ones go, too");
+    }
+
+    #[test]
+    fn an_interrupted_file_goes_on_only_in_the_same_version() {
+        let server = TestHub::start();
+        let hub = hub("firefox_versions", &server);
+        let mut model = entry(&server, ("en", "fr"), "tiny", &noise(5000));
+        let path = "/models/en-fr/tiny_abc/exported/vocab.enfr.spm";
+        model["files"]["vocab"]["path"] = path[1..].into();
+        let vocabulary = |first: u8| [&[first][..], &noise(999)].concat();
+        let interrupted = || {
+            server.fail("vocab.enfr.spm", 1, Fault::Cut(400));
+            server.fail("vocab.enfr.spm", 100, Fault::Cut(0));
+            assert!(message(get(&hub, "firefox:en-fr")).contains("cut at 400 of"));
+            server.heal();
+            server.requests();
+        };
+        let asked = || {
+            let folder = get(&hub, "firefox:en-fr").expect("the rest");
+            let requests = server.requests();
+            let ours = requests.iter().filter(|request| request.path.ends_with("vocab.enfr.spm"));
+            let asked: Vec<u64> = ours.map(|request| request.from).collect();
+            let content = fs::read(folder.join("vocab.enfr.spm")).expect("a vocabulary");
+            assert_eq!(files_in(&folder).len(), 4, "{:?}", files_in(&folder));
+            hub.remove(&name("firefox:en-fr")).expect("freed");
+            (asked, content)
+        };
+        server.add_page(path, vocabulary(1));
+        publish(&server, &[model.clone()]);
+        interrupted();
+        assert_eq!(asked(), (vec![400], vocabulary(1)), "the same version goes on");
+        interrupted();
+        server.add_page(path, vocabulary(2));
+        assert_eq!(asked(), (vec![400, 0], vocabulary(2)), "the server has another file");
+        interrupted();
+        model["modelStatistics"]["parameters"] = 2.into();
+        publish(&server, &[model]);
+        assert_eq!(asked(), (vec![0], vocabulary(2)), "the registry has another entry");
     }
 
     #[test]

@@ -146,6 +146,10 @@ fn models_are_listed_verified_and_removed() {
     assert_eq!(last[..5], [NAME, "marian", "en", "→", "kor"]);
     assert_eq!(last.last(), Some(&"apache-2.0"));
     let listed = fetched(&place);
+    assert_eq!(
+        place.run(&["models", "list", "--json"]).succeeds(),
+        place.run(&["models", "--json"]).succeeds()
+    );
     assert_eq!(listed[0]["name"], NAME);
     assert_eq!((&listed[0]["from"], &listed[0]["to"]), (&json!(["en"]), &json!(["kor"])));
     assert_eq!(Path::new(listed[0]["folder"].as_str().expect("a path")), folder);
@@ -226,6 +230,96 @@ fn a_repository_without_a_tokenizer_generates() {
     assert_eq!(run.output.status.code(), Some(0), "{}", run.stderr());
     assert!(run.stdout().contains("sequences"), "{}", run.stdout());
     place.run_offline(&translate("x/weights")).fails(1, &["there is no tokenizer"]);
+}
+
+#[test]
+fn an_older_name_without_an_owner_opens_from_the_cache() {
+    let place = Place::new("no_owner");
+    let expected = place.run(&translate(NAME)).stdout().to_owned();
+    let cache = place.folder.join("hf/hub");
+    fs::rename(cache.join("models--Helsinki-NLP--opus-mt-en-fr"), cache.join("models--opus"))
+        .expect("a move");
+    assert_eq!(place.run_offline(&translate("opus")).succeeds(), expected);
+    assert_eq!(fetched(&place)[0]["name"], "opus");
+    assert!(place.run(&["models", "verify"]).succeeds().starts_with("opus: "));
+    place.run(&translate("opus-2")).fails(1, &["there is no such folder"]);
+    // a folder of that name goes first
+    fs::create_dir(place.folder.join("opus")).expect("a folder");
+    let mut beside = place.command(&translate("opus"));
+    beside.current_dir(&place.folder);
+    ended(&translate("opus"), beside).fails(1, &["config.json"]);
+    assert!(place.run(&["models", "remove", "opus"]).succeeds().starts_with("opus: removed"));
+}
+
+#[test]
+fn get_tells_that_it_could_not_ask_for_a_newer_version() {
+    let place = Place::new("not_asked");
+    let folder = place.run(&["models", "get", NAME]).stdout().to_owned();
+    let offline = place.run_offline(&["models", "get", NAME]);
+    assert_eq!((offline.output.status.code(), offline.stdout()), (Some(0), &*folder));
+    let told = "no newer version was asked for (HF_HUB_OFFLINE is set); this one is here";
+    assert!(offline.stderr().contains(told), "{}", offline.stderr());
+}
+
+#[test]
+fn settings_of_the_network_count_when_it_is_asked() {
+    let place = Place::new("settings");
+    place.run(&["models", "get", NAME]);
+    let with = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.command(arguments);
+        command.env_remove("NO_PROXY").envs(variables.iter().copied());
+        ended(arguments, command)
+    };
+    let bad = [("HF_ENDPOINT", "joe:s3cret@mirror.example"), ("HF_TOKEN", "two words")];
+    with(&["models"], &bad).succeeds();
+    with(&translate(NAME), &bad).succeeds();
+    let error = with(&translate("a/b"), &bad);
+    error.fails(1, &["HF_ENDPOINT is \"mirror.example\"", "must begin with https://"]);
+    let proxy = [
+        ("HTTPS_PROXY", "http://joe:s3cret@127.0.0.1:9"),
+        ("ALL_PROXY", "http://joe:s3cret@127.0.0.1:9"),
+        ("HF_ENDPOINT", "http://ann:pa55@hub.invalid"),
+    ];
+    let error = with(&translate("a/b"), &proxy);
+    assert_eq!(error.output.status.code(), Some(1), "{}", error.stderr());
+    let wanted = "hub.invalid (through the proxy 127.0.0.1:9) does not answer";
+    assert!(error.stderr().contains(wanted), "{}", error.stderr());
+    assert!(!error.stderr().contains("s3cret") && !error.stderr().contains("pa55"), "{}", error.stderr());
+}
+
+#[test]
+fn texts_of_publishers_do_not_reach_the_terminal_as_they_are() {
+    let place = Place::new("control_characters");
+    place.run(&["models", "get", NAME]);
+    let folder = fetched(&place)[0]["folder"].as_str().map(PathBuf::from).expect("a folder");
+    fs::write(
+        folder.join("tokenizer_config.json"),
+        r#"{"source_lang": "e\u001b[31mn", "target_lang": "fr"}"#,
+    )
+    .expect("a write through the link");
+    let table = place.run(&["models"]);
+    assert!(!table.succeeds().contains('\u{1b}'), "{}", table.stdout());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_without_what_is_kept() {
+    let place = Place::new("full");
+    // dash counts blocks of 512 bytes; a write beyond the limit fails like one on a full disk
+    let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" models get \"$1\"";
+    let get = place.command(&["models", "get", NAME]);
+    let mut limited = Command::new("sh");
+    limited.arg("-c").arg(script).arg(get.get_program()).arg(NAME);
+    limited.envs(get.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.env_remove("HF_HUB_OFFLINE");
+    let run = ended(&["models", "get"], limited);
+    run.fails(1, &["no space for ", " more bytes are needed", "HF_HOME"]);
+    let blobs = place.folder.join("hf/hub/models--Helsinki-NLP--opus-mt-en-fr/blobs");
+    let part = blobs.join(format!("{}.incomplete", place.server.etag(NAME, "model.safetensors")));
+    let kept = fs::metadata(part).expect("a part").len();
+    let size = fs::metadata(common::data("models/marian_tied/model.safetensors")).expect("a file").len();
+    assert!(kept > 500_000, "{kept}");
+    assert!(run.stderr().contains(&format!(": {} more bytes are needed", size - kept)), "{}", run.stderr());
 }
 
 #[cfg(unix)]
