@@ -100,7 +100,8 @@ impl Hub {
         Record::read(&record::place(&self.settings.own, &repository.folder, commit))
     }
 
-    /// The models of which only a part has arrived, or only a part is left: too little for [`cached_models`](Self::cached_models).
+    /// The models of which only a part has arrived, or only a part is left: they are none of
+    /// [`cached_models`](Self::cached_models).
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, HubError> {
         let mut found = Vec::new();
         for repository in Repository::all(&self.settings.cache)? {

@@ -343,7 +343,7 @@ impl ByteSource {
 
 /// Whether a folder has a file of a model, in any form: configuration or weights. A command that writes a model there would lose it, or
 /// leave it beside the new one.
-pub fn has_a_model(folder: &Path) -> bool {
+pub fn has_a_model(folder: &std::path::Path) -> bool {
     let of_a_model = |name: &str| {
         let ends = [".safetensors", ".safetensors.index.json", ".npz"];
         name == "config.json"
