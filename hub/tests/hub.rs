@@ -594,7 +594,10 @@ fn a_file_shorter_than_listed_is_an_error_with_both_sizes() {
     let part = blobs.join(format!("{}.incomplete", server.etag(NAME, "pytorch_model.bin")));
     assert!(!part.exists(), "nothing of it is kept");
     fs::write(&part, noise(300_000)).expect("a part");
+    server.requests();
     assert!(message(get(&hub, NAME)).contains(wanted));
+    let asked = server.requests().into_iter().filter(|request| request.storage).map(|request| request.from);
+    assert_eq!(asked.collect::<Vec<_>>(), [300_000], "it is not fetched anew to see the same");
     server.fail("/blob/", 100, Fault::IgnoreRange);
     fs::write(&part, noise(1000)).expect("a part");
     assert!(message(get(&hub, NAME)).contains(wanted));
