@@ -49,7 +49,7 @@ fn main(
     for (var k = nothing + first_quad; k < end; k += 8u) {
         for (var i = 0u; i < 4u; i++) {
             stage_a(at + 16u * i * STRIDE, next_dy[i] * scale, nothing);
-            stage_b(at + 16u * i * STRIDE, next_w[i] * SCALE, nothing);
+            stage_b(at + 16u * i * STRIDE, next_w[i] * UNIT_SCALE, nothing);
         }
         workgroupBarrier();
         next_dy = gradients_of_rows(first_row + part, k + 8u + column);
@@ -83,7 +83,7 @@ fn main(
     // a workgroup beyond the last share stores nothing
     let row = select(p.rows, first_row + tile_row, first_quad < p.part_quads);
     let quad = first_input_quad + tile_input / 4u;
-    let unit = 1.0 / (scale * SCALE);
+    let unit = 1.0 / (scale * UNIT_SCALE);
     coopStoreT(high_00 + low_00 * LOW_UNIT, &sums[subgroup * SUMS], SUMS_STRIDE);
     coopStoreT(high_01 + low_01 * LOW_UNIT, &sums[subgroup * SUMS + 4u], SUMS_STRIDE);
     workgroupBarrier();

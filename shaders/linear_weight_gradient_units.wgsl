@@ -6,6 +6,8 @@ enable wgpu_cooperative_matrix;
 
 @group(0) @binding(3) var<storage, read> largest: array<f32>;  // of shares of dy, see largest.wgsl
 
+const SCALE: f32 = 0.00390625;  // of inputs, as in shared/unit_layer.wgsl
+
 // Operands are [32 rows, 64 inputs or outputs]. Quads of a row, and two more so that neighbouring rows start in different banks.
 const STRIDE: u32 = 18u;
 const OPERAND_QUADS: u32 = 32u * STRIDE;

@@ -1,8 +1,7 @@
 // Products of a gradient on matrix units: both operands are a sum of two f16. A workgroup has four subgroups, each with 32 × 32 sums.
 // uses: shared/matrix_units.wgsl
 
-const SCALE: f32 = 0.00390625;  // of inputs and weights, 1/256, so that f16 holds numbers up to 16 million
-const SUMS_STRIDE: u32 = 8u;    // of two matrices side by side
+const SUMS_STRIDE: u32 = 8u;  // of two matrices side by side
 
 var<workgroup> a_high: array<vec4<f16>, OPERAND_QUADS>;
 var<workgroup> a_low: array<vec4<f16>, OPERAND_QUADS>;

@@ -1,8 +1,9 @@
 //! Linear layers on matrix units (tensor cores): `wgpu`'s cooperative matrices of 16 × 16, f16 operands and f32 sums.
 //!
 //! f16 takes nothing from weights of 16 or 8 bits, and little from the inputs: each is split into two f16, which keep 22 of
-//! f32's 24 bits, up to 16 million; larger inputs become infinite. So are weights in f32, up to a million. Sums have another order than those of [`linear`](super::linear), so
-//! a row's last bits differ from those with few rows, as they do with tiles.
+//! f32's 24 bits from 0.016 to 16 million; larger inputs become infinite, and smaller ones are multiples of 7 · 10⁻⁹. Weights in f32
+//! are split, too: from 0.001 to a million, in steps of 5 · 10⁻¹⁰. Sums have another order than those of [`linear`](super::linear),
+//! so a row's last bits differ from those with few rows, as they do with tiles.
 
 use super::linear::{self, LinearParams};
 use super::{Access, Dispatch, Kernel, PANEL, fold, unit_gradient};

@@ -161,8 +161,7 @@ impl Session {
         let began = Instant::now();
         // a run that was interrupted at a test tests now, as it would have
         if self.is_test_due() && self.test(observer).await? == Some(Verdict::Stop) {
-            self.write_best()?;
-            self.save(observer).await?;
+            self.save_all(observer).await?;
             return Ok(Ending::Patience);
         }
         loop {
@@ -182,8 +181,7 @@ impl Session {
                 verdict = self.test(observer).await?;
             }
             if verdict == Some(Verdict::Stop) || ended {
-                self.write_best()?;
-                self.save(observer).await?;
+                self.save_all(observer).await?;
                 return Ok(self.ending(ended));
             }
             if self.saved.elapsed().as_secs_f64() >= 60.0 * self.options.tests.save_minutes {
@@ -389,9 +387,14 @@ impl Session {
         }
     }
 
-    async fn interrupted(&mut self, observer: &mut dyn Observer) -> Result<Ending, SessionError> {
+    /// Writes the best model and a checkpoint, at the end: nothing waits any longer.
+    async fn save_all(&mut self, observer: &mut dyn Observer) -> Result<(), SessionError> {
         self.write_best()?;
-        self.save(observer).await?;
+        self.save(observer).await
+    }
+
+    async fn interrupted(&mut self, observer: &mut dyn Observer) -> Result<Ending, SessionError> {
+        self.save_all(observer).await?;
         let step = self.run.state().steps;
         observer
             .line(&format!("a checkpoint of step {step} is written; the same command with --resume goes on"));

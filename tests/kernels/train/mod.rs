@@ -21,7 +21,7 @@ const TOLERANCE: f64 = 1e-5;
 
 /// Checks `|got - want| <= tolerance · max |want|`; a miss names the worst element.
 #[track_caller]
-fn assert_near(what: &str, got: &[f32], want: &[f64], tolerance: f64) {
+pub(crate) fn assert_near(what: &str, got: &[f32], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}: number of elements");
     let largest = want.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     for (i, (&got, &want)) in got.iter().zip(want).enumerate() {
