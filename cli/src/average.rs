@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use wordloom::WeightPrecision;
 use wordloom::model::files::ModelFiles;
 use wordloom::train::average::average_folders;
-use wordloom::train::checkpoint::RECORD;
 use wordloom::train::write::write_files;
 
 use super::{CliError, notice, setup};
@@ -36,9 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let folders = folders.iter().map(ModelFiles::directory).collect::<Result<Vec<_>, _>>()?;
     let files = average_folders(&folders, arguments.weights)?;
-    // the record is one checkpoint's, from whose moments nothing goes on here
-    let files = files.iter().filter(|(name, _)| name != RECORD);
-    write_files(out, files.map(|(name, content)| (name.as_str(), &content[..])))?;
+    write_files(out, files.iter().map(|(name, content)| (name.as_str(), &content[..])))?;
     let of = match folders.len() {
         1 => "one folder".to_owned(),
         count => format!("{count} folders"),

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use wordloom::Model;
 use wordloom::model::QuantizeError;
-use wordloom::train::checkpoint::RECORD;
+use wordloom::model::files::is_companion;
 
 use super::output::cannot_write;
 use super::{CliError, notice, setup};
 
 const WEIGHTS: &str = "model.safetensors";
-/// Extensions of files to copy: configurations, tokenizers, the model card.
-const COPIED: [&str; 5] = [".json", ".spm", ".model", ".txt", ".md"];
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -82,8 +80,7 @@ fn copy_others(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(),
     for entry in fs::read_dir(from).map_err(|source| cannot_read(from, source))? {
         let entry = entry.map_err(|source| cannot_read(from, source))?;
         let (name, path) = (entry.file_name(), entry.path());
-        let end = |end: &&str| name.to_string_lossy().ends_with(*end);
-        if path.is_file() && COPIED.iter().any(end) && !end(&".index.json") && name != RECORD {
+        if path.is_file() && is_companion(&name.to_string_lossy()) {
             let content = fs::read(&path).map_err(|source| cannot_read(&path, source))?;
             let copy = to.join(&name);
             let mut file = File::create_new(&copy).map_err(|error| cannot_write(&copy, error))?;

@@ -353,3 +353,11 @@ pub fn has_a_model(folder: &std::path::Path) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| of_a_model(&entry.file_name().to_string_lossy()))
 }
+
+/// Whether a file goes with a model's weights wherever they go: configurations, tokenizers, model cards. Not the record of a training,
+/// which belongs to its moments, and not hidden files, which are unfinished.
+pub fn is_companion(name: &str) -> bool {
+    let ends = [".json", ".spm", ".model", ".txt", ".md"];
+    let is_other = name.starts_with('.') || name.ends_with(".index.json") || name == "training.json";
+    !is_other && ends.iter().any(|end| name.ends_with(end))
+}

@@ -6,7 +6,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use super::folder::json_file;
 use crate::model::ModelError;
 use crate::model::checkpoint::Checkpoint;
-use crate::model::files::ModelFiles;
+use crate::model::files::{ModelFiles, is_companion};
 use crate::precision::WeightPrecision;
 
 /// Limit on each file beside the weights, bytes: vocabularies are the largest.
@@ -108,7 +108,7 @@ pub fn average_folders(
     let first = folders.first().ok_or(AverageError::None)?;
     let checkpoints = folders.iter().map(Checkpoint::open).collect::<Result<Vec<_>, ModelError>>()?;
     let mut files = Vec::new();
-    for name in first.names()?.into_iter().filter(|name| is_small(name)) {
+    for name in first.names()?.into_iter().filter(|name| is_companion(name)) {
         let mut content = first.read(&name, FILE_LIMIT)?.into_owned();
         if VOCABULARIES.contains(&&*name) {
             // a folder may have weights alone
@@ -159,12 +159,6 @@ fn dtype(precision: WeightPrecision) -> Result<(Dtype, &'static str), AverageErr
         WeightPrecision::F16 => Ok((Dtype::F16, "float16")),
         WeightPrecision::Q8 => Err(AverageError::Precision { precision: precision.name() }),
     }
-}
-
-/// Whether a file is copied: configurations, tokenizers, texts. Hidden files are unfinished ones.
-fn is_small(name: &str) -> bool {
-    let ends = [".json", ".spm", ".model", ".txt", ".md"];
-    !name.starts_with('.') && !name.ends_with(".index.json") && ends.iter().any(|end| name.ends_with(end))
 }
 
 fn check_same(first: &Checkpoint, other: &Checkpoint) -> Result<(), AverageError> {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::augment::Augmentation;
 use super::super::card::Card;
-use super::super::checkpoint::{MOMENTS, RECORD, Record, Settings, WEIGHTS};
+use super::super::checkpoint::{Record, Settings, WEIGHTS};
 use super::super::folder::marian_folder;
 use super::super::new_model::NewModel;
 use super::super::new_projections::{NewProjections, new_projections};
@@ -22,7 +22,7 @@ use super::observer::Observer;
 use super::options::{Chosen, Config, Options};
 use crate::json_problem::json_problem;
 use crate::model::Model;
-use crate::model::files::ModelFiles;
+use crate::model::files::{ModelFiles, is_companion};
 use crate::precision::Products;
 use crate::text::Normalization;
 
@@ -31,8 +31,6 @@ const CONFIG: &str = "config.json";
 const FILE_LIMIT: u64 = 256 << 20;
 /// Limit on a given configuration, bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
-/// Ends of the names of files that belong to a model beside its weights.
-const COMPANIONS: [&str; 4] = [".json", ".spm", ".model", ".txt"];
 
 /// A model to train, and what goes with it.
 pub(super) struct Start {
@@ -182,12 +180,10 @@ fn with_vocabulary(
 /// # Errors
 /// Those of the files.
 pub fn companions(files: &ModelFiles) -> Result<Vec<(String, Vec<u8>)>, SessionError> {
-    let is_companion = |name: &str| {
-        let is_other = [MOMENTS, RECORD].contains(&name) || name.ends_with(".index.json");
-        !name.starts_with('.') && !is_other && COMPANIONS.iter().any(|end| name.ends_with(end))
-    };
+    // a checkpoint's card would be an older one
+    let goes_along = |name: &String| is_companion(name) && !name.ends_with(".md");
     let mut companions = Vec::new();
-    for name in files.names()?.into_iter().filter(|name| is_companion(name)) {
+    for name in files.names()?.into_iter().filter(goes_along) {
         let content = files.read(&name, FILE_LIMIT)?.into_owned();
         let content = match &*name {
             CONFIG => in_f32(&files.file_label(CONFIG), &content)?,
