@@ -124,8 +124,7 @@ impl Hub {
             ModelReference::Hub { repository, revision } => {
                 let (repository, commit) = self.present(repository, revision.as_deref());
                 let Some(commit) = commit else { return Ok(None) };
-                let gap = gaps::first(&repository, &commit, self.record(&repository, &commit).as_ref())?;
-                Ok(gap.is_none().then(|| repository.snapshot(&commit)))
+                Ok(self.gap(reference)?.is_none().then(|| repository.snapshot(&commit)))
             }
             ModelReference::Firefox { from, to, architecture } => {
                 Firefox::new(&self.settings).find(from, to, architecture.as_deref())
