@@ -11,7 +11,7 @@ use std::str::FromStr;
 use half::f16;
 
 /// Storage of a weight matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WeightPrecision {
     /// Four bytes per value, exact.
     #[default]

@@ -68,6 +68,13 @@ async fn a_wrong_kernel_is_found_and_passed_over() {
     assert_eq!(gpu.verdict().extent, Extent::Quick);
     assert_eq!(ids(&device, 1).await.expect("another kernel"), want);
     assert_eq!(ids(&device, 4).await.expect("another kernel"), ids(&Device::Cpu, 4).await.unwrap());
+
+    // weights in another precision have other kernels
+    gpu.spoil("matmul_split_f16", "fma(", "0.5 * fma(");
+    let passed_over = quick(&gpu, WeightPrecision::F16).await.expect("the device answers");
+    assert_eq!(passed_over.wrong.iter().collect::<Vec<_>>(), ["matmul_split_f16", "matmul_split_f32"]);
+    let covers = |precision| gpu.verdict().covers(precision);
+    assert_eq!(WeightPrecision::ALL.map(covers), [true, true, false]);
 }
 
 /// If both classes' kernels are wrong, nothing runs, and the error names the way out.
@@ -87,7 +94,7 @@ async fn a_wrong_kernel_without_a_substitute_is_refused() {
     assert_eq!(found, BTreeSet::from(names));
     let wrong = found.into_iter().map(str::to_owned).collect();
     let passed_over = Arc::new(PassedOver { wrong, ..PassedOver::default() });
-    gpu.set_verdict(Verdict { extent: Extent::Full, passed_over });
+    gpu.set_verdict(Verdict { extent: Extent::Full, passed_over, ..Verdict::default() });
     let error = ids(&Device::Gpu(gpu.clone()), 1).await.expect_err("no kernel is left");
     let message = error.to_string();
     assert!(matches!(error, GenerateError::Gpu(GpuError::WrongKernel { .. })), "{message}");

@@ -64,28 +64,34 @@ pub const GROUPS: [Group; 17] = [
 ];
 
 /// Asks a device for a few answers, with the kernels of its class and one weight precision, and takes the result. Does nothing
-/// if the device was checked before. Returns the kernels that are passed over.
+/// if the device was checked before in this precision. Returns the kernels that are passed over.
 pub async fn quick(gpu: &Arc<Gpu>, precision: WeightPrecision) -> Result<Arc<PassedOver>, GpuError> {
     let verdict = gpu.verdict();
-    if verdict.extent != Extent::Nothing {
+    if verdict.covers(precision) {
         return Ok(verdict.passed_over);
     }
     let known = |group: &Group| {
         let precision = if group.has_matrices { precision } else { WeightPrecision::F32 };
         Known::new(group, precision, true)
     };
-    let mut all: Vec<Known> = GROUPS.iter().map(known).collect();
+    // the first check has asked those without matrices
+    let is_first = verdict.precisions.is_empty();
+    let mut all: Vec<Known> =
+        GROUPS.iter().filter(|group| is_first || group.has_matrices).map(known).collect();
     prepare(gpu, &mut all, &[(gpu.class(), Ask::Answers)]).await?;
     let mut answers = Vec::new();
     for known in &all {
         answers.extend(known.ask(gpu, gpu.class(), Ask::Answers).await?);
     }
-    let passed_over = Arc::new(PassedOver { wrong: owned(wrong(&answers)), ..PassedOver::default() });
-    gpu.set_verdict(Verdict { extent: Extent::Quick, passed_over: passed_over.clone() });
+    let mut passed_over = (*verdict.passed_over).clone();
+    passed_over.wrong.extend(owned(wrong(&answers)));
+    let passed_over = Arc::new(passed_over);
+    let precisions = verdict.precisions.into_iter().chain([precision]).collect();
+    gpu.set_verdict(Verdict { extent: Extent::Quick, precisions, passed_over: passed_over.clone() });
     Ok(passed_over)
 }
 
-/// Asks a GPU that was never checked for [a few answers](quick), before the first session chooses its kernels. Not a software
+/// Asks a GPU that was never checked in this precision for [a few answers](quick), before the first session chooses its kernels. Not a software
 /// adapter: it would compile longer than a model loads, and no user's default takes one.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn check_new(device: &Device, precision: WeightPrecision) -> Result<(), GpuError> {

@@ -74,7 +74,7 @@ pub async fn check(
 
 fn set(gpu: &Gpu, passed_over: &PassedOver) {
     let passed_over = Arc::new(passed_over.clone());
-    gpu.set_verdict(gpu::Verdict { extent: Extent::Full, passed_over });
+    gpu.set_verdict(gpu::Verdict { extent: Extent::Full, passed_over, ..gpu::Verdict::default() });
 }
 
 /// All kernels that no case of the groups has launched.

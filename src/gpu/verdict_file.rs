@@ -3,6 +3,7 @@
 //! The file is text: a head that names adapter, driver, program version and the shaders' checksum, then a line for each kernel
 //! that is passed over. A file of another head, or a damaged one, counts as no check.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::pipeline_file::{owner, write_whole};
 use super::verdict::{Extent, Verdict};
 use crate::kernels::{self, PassedOver};
+use crate::precision::WeightPrecision;
 
 /// Limit on a file's size; a larger file is not Wordloom's.
 const MOST_BYTES: u64 = 1 << 16;
@@ -47,9 +49,10 @@ impl VerdictFile {
     }
 }
 
-/// A checksum of all shaders: a changed kernel needs a new check.
+/// A checksum of all shaders: a changed kernel needs a new check, and so does a program that also trains.
 fn shaders() -> u64 {
     let mut hasher = DefaultHasher::new();
+    hasher.write_u8(cfg!(feature = "training").into());
     for kernel in kernels::all().chain(kernels::matrix_units::all()) {
         kernel.wgsl.iter().for_each(|text| hasher.write(text.as_bytes()));
     }
@@ -64,6 +67,7 @@ fn write(verdict: &Verdict) -> String {
     };
     let PassedOver { wrong, slow, .. } = &*verdict.passed_over;
     let mut text = format!("extent {extent}\n");
+    verdict.precisions.iter().for_each(|precision| text.push_str(&format!("precision {precision}\n")));
     for (what, names) in [("wrong", wrong), ("slow", slow)] {
         names.iter().for_each(|name| text.push_str(&format!("{what} {name}\n")));
     }
@@ -73,7 +77,7 @@ fn write(verdict: &Verdict) -> String {
 
 /// `None` if a line is not of [`write`], or the end is missing.
 fn parse(text: &str) -> Option<Verdict> {
-    let mut passed_over = PassedOver::default();
+    let (mut passed_over, mut precisions) = (PassedOver::default(), BTreeSet::new());
     let mut lines = text.lines();
     let extent = match lines.next()? {
         "extent nothing" => Extent::Nothing,
@@ -85,13 +89,17 @@ fn parse(text: &str) -> Option<Verdict> {
         match lines.next()? {
             "end" => break,
             line => match line.split_once(' ')? {
+                ("precision", name) => {
+                    let known = WeightPrecision::ALL.into_iter().find(|known| known.name() == name);
+                    precisions.insert(known?);
+                }
                 ("wrong", name) => drop(passed_over.wrong.insert(name.to_owned())),
                 ("slow", name) => drop(passed_over.slow.insert(name.to_owned())),
                 _ => return None,
             },
         }
     }
-    Some(Verdict { extent, passed_over: passed_over.into() })
+    Some(Verdict { extent, precisions, passed_over: passed_over.into() })
 }
 
 #[cfg(test)]
@@ -105,7 +113,8 @@ mod tests {
         passed_over.wrong.insert("matmul_tiled_q8".into());
         passed_over.slow.extend(["layer_norm".to_owned(), "attention_tile".to_owned()]);
         for extent in [Extent::Quick, Extent::Full] {
-            let verdict = Verdict { extent, passed_over: passed_over.clone().into() };
+            let precisions = [WeightPrecision::F32, WeightPrecision::Q8].into();
+            let verdict = Verdict { extent, precisions, passed_over: passed_over.clone().into() };
             assert_eq!(parse(&write(&verdict)), Some(verdict));
         }
     }
@@ -114,7 +123,8 @@ mod tests {
     fn a_damaged_result_is_none() {
         let mut passed_over = PassedOver::default();
         passed_over.wrong.insert("matmul_tiled_q8".into());
-        let whole = write(&Verdict { extent: Extent::Full, passed_over: passed_over.into() });
+        let whole =
+            write(&Verdict { extent: Extent::Full, passed_over: passed_over.into(), ..Verdict::default() });
         assert!(parse(&whole).is_some());
         for end in 0..whole.len() - 1 {
             let read = parse(&whole[..end]);

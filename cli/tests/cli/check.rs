@@ -22,7 +22,7 @@ impl Stored {
             let gpu = Gpu::open_with_pipelines(adapter, Some(&folder)).await.expect("opens");
             let wrong = kernels.iter().map(|&kernel| kernel.to_owned()).collect();
             let passed_over = Arc::new(PassedOver { wrong, ..PassedOver::default() });
-            gpu.set_verdict(Verdict { extent: Extent::Full, passed_over });
+            gpu.set_verdict(Verdict { extent: Extent::Full, passed_over, ..Verdict::default() });
         });
         Self(folder)
     }

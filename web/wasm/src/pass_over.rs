@@ -40,6 +40,10 @@ impl PassOver {
         }
         let passed_over =
             PassedOver { wrong: self.wrong.clone(), slow: self.slow.clone(), ..PassedOver::default() };
-        gpu.set_verdict(Verdict { extent: Extent::Full, passed_over: Arc::new(passed_over) });
+        gpu.set_verdict(Verdict {
+            extent: Extent::Full,
+            passed_over: Arc::new(passed_over),
+            ..Verdict::default()
+        });
     }
 }
