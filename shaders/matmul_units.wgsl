@@ -9,14 +9,15 @@ override LANES: u32 = TILE * TILE / 32u;     // 128 or 512
 override ROWS_APART: u32 = LANES / 8u;       // of a lane's rows of x
 override TILE_QUADS: u32 = TILE / 4u;        // of a row of y
 
-// Quads of a row in workgroup memory, and two more so that neighbouring rows start in different banks.
+// Quads of a row in workgroup memory, and two more so that neighbouring rows start in different banks. Matrices are read from
+// multiples of 16 bytes, so every array has an even number of quads: the next one begins where it ends.
 const X_STRIDE: u32 = 10u;
 override W_STRIDE: u32 = TILE_QUADS + 2u;
 
 var<workgroup> x_high: array<vec4<f16>, TILE * X_STRIDE>;  // [TILE rows, 32 inputs]
 var<workgroup> x_low: array<vec4<f16>, TILE * X_STRIDE>;   // [TILE rows, 32 inputs]
 var<workgroup> w_tile: array<vec4<f16>, 32u * W_STRIDE>;   // [32 inputs, TILE outputs]
-var<workgroup> w_low: array<vec4<f16>, 32u * W_STRIDE * LOW_WEIGHTS + 1u>;  // the same, of weights in f32
+var<workgroup> w_low: array<vec4<f16>, 32u * W_STRIDE * LOW_WEIGHTS + 2u>;  // the same, of weights in f32
 
 const SUMS_STRIDE: u32 = 4u;
 var<workgroup> sums: array<vec4<f32>, LANES / 32u * SUMS>;  // of all subgroups

@@ -34,7 +34,10 @@ fn kernels_for_matrix_units_are_valid() {
         let mut layouter = Layouter::default();
         layouter.update(module.to_ctx()).expect("a valid module");
         let shared = module.global_variables.iter().filter(|(_, it)| it.space == AddressSpace::WorkGroup);
-        let bytes: u32 = shared.map(|(_, it)| layouter[it.ty].size).sum();
+        let sizes: Vec<u32> = shared.map(|(_, it)| layouter[it.ty].size).collect();
+        // a matrix is read from a multiple of 16 bytes (VK_KHR_cooperative_matrix), and arrays lie one after another
+        assert!(sizes.iter().all(|bytes| bytes % 16 == 0), "{}: arrays of {sizes:?} bytes", kernel.name);
+        let bytes: u32 = sizes.iter().sum();
         assert!(bytes <= matrix_units::WORKGROUP_BYTES, "{}: {bytes} bytes a workgroup", kernel.name);
         let [lanes, ..] = module.entry_points[0].workgroup_size;
         assert!(lanes <= matrix_units::WORKGROUP_INVOCATIONS, "{}: {lanes}", kernel.name);
