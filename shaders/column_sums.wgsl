@@ -1,13 +1,15 @@
 // The gradient of a bias: sums[column] += Σ over the rows of x. Four quads of columns per workgroup.
-// uses: shared/reduce_rows.wgsl, shared/grid.wgsl
+// uses: shared/row_shares.wgsl, shared/reduce_rows.wgsl, shared/grid.wgsl
 
 struct Params {
     rows: u32,
-    width: u32,  // columns, without padding
+    width: u32,       // columns, without padding
+    share_rows: u32,  // rows that a workgroup adds up
+    shares: u32,      // 1: the sums are added to those there, more: there is a sum for each share
 }
 
 @group(0) @binding(0) var<storage, read>       x: array<vec4<f32>>;     // [rows, width]
-@group(0) @binding(1) var<storage, read_write> sums: array<vec4<f32>>;  // [width]
+@group(0) @binding(1) var<storage, read_write> sums: array<vec4<f32>>;  // [shares, width]
 @group(1) @binding(0) var<uniform> p: Params;
 
 @compute @workgroup_size(256)
@@ -17,25 +19,27 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let quads = (p.width + 3u) / 4u;
-    let quad = flat_workgroup(workgroup, workgroups) * COLUMN_QUADS + lane % COLUMN_QUADS;
+    let share = row_share(flat_workgroup(workgroup, workgroups), quads);
+    let quad = share.first_quad + lane % COLUMN_QUADS;
     var sum = vec4(0.0);
     if (quad < quads) {
         // four reads in flight
-        for (var row = zero(workgroup) + lane / COLUMN_QUADS; row < p.rows; row += 4u * ROW_LANES) {
-            let at = row * quads + quad;
-            let step = ROW_LANES * quads;
-            sum += (of_row(row, at) + of_row(row + ROW_LANES, at + step))
-                + (of_row(row + 2u * ROW_LANES, at + 2u * step) + of_row(row + 3u * ROW_LANES, at + 3u * step));
+        for (var row = zero(workgroup) + share.first_row + lane / COLUMN_QUADS; row < share.end; row += 4u * ROW_LANES) {
+            let rows = vec4(row) + ROW_LANES * vec4(0u, 1u, 2u, 3u);
+            let at = min(rows, vec4(share.end - 1u)) * quads + quad;
+            let inside = rows < vec4(share.end);
+            sum += (select(vec4(0.0), x[at.x], inside.x) + select(vec4(0.0), x[at.y], inside.y))
+                + (select(vec4(0.0), x[at.z], inside.z) + select(vec4(0.0), x[at.w], inside.w));
         }
     }
     sum = reduce_rows(lane, sum);
-    if (lane < COLUMN_QUADS && quad < quads) {
+    if (lane < COLUMN_QUADS && quad < quads && share.index < p.shares) {
         let column = vec4(4u * quad) + vec4(0u, 1u, 2u, 3u);
-        sums[quad] += select(vec4(0.0), sum, column < vec4(p.width));
+        let inside = select(vec4(0.0), sum, column < vec4(p.width));
+        if (p.shares == 1u) {
+            sums[quad] += inside;
+        } else {
+            sums[share.index * quads + quad] = inside;
+        }
     }
-}
-
-// A quad of x; zeros beyond the last row.
-fn of_row(row: u32, at: u32) -> vec4<f32> {
-    return select(vec4(0.0), x[select(0u, at, row < p.rows)], row < p.rows);
 }

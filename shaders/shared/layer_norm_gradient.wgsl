@@ -7,6 +7,8 @@ struct Params {
     has_residual: u32,
     centered: u32,      // layer norm; else RMS norm, which has no mean and no beta
     has_earlier: u32,
+    share_rows: u32,    // rows that a workgroup adds up for the gradient of gamma
+    shares: u32,        // of them
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;         // [rows, width]

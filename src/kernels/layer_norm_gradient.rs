@@ -3,6 +3,7 @@
 
 use super::column_sums::workgroups;
 use super::layer_norm::LayerNormShape;
+use super::shares::Shares;
 use super::{Access, Dispatch, Kernel, fold};
 
 /// One workgroup per row.
@@ -24,7 +25,7 @@ pub static LAYER_NORM_GRADIENT: Kernel = Kernel {
 /// Four quads of columns per workgroup.
 pub static LAYER_NORM_WEIGHT_GRADIENT: Kernel = Kernel {
     name: "layer_norm_weight_gradient",
-    wgsl: wgsl!("layer_norm_weight_gradient" + "layer_norm_gradient" + "reduce_rows" + "grid"),
+    wgsl: wgsl!("layer_norm_weight_gradient" + "layer_norm_gradient" + "row_shares" + "reduce_rows" + "grid"),
     storage: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
     params: LayerNormGradientParams::FIELDS,
 };
@@ -44,10 +45,14 @@ params! {
         pub centered: u32,
         /// Whether there is an addend.
         pub has_earlier: u32,
+        /// Rows that a workgroup adds up for the gradient of γ.
+        pub share_rows: u32,
+        /// Shares of them.
+        pub shares: u32,
     }
 }
 
-fn params(shape: &LayerNormShape, earlier: bool) -> LayerNormGradientParams {
+fn params(shape: &LayerNormShape, earlier: bool, shares: Shares) -> LayerNormGradientParams {
     LayerNormGradientParams {
         rows: shape.rows as u32,
         width: shape.width as u32,
@@ -55,6 +60,8 @@ fn params(shape: &LayerNormShape, earlier: bool) -> LayerNormGradientParams {
         has_residual: shape.residual.into(),
         centered: shape.centered.into(),
         has_earlier: earlier.into(),
+        share_rows: shares.length as u32,
+        shares: shares.count as u32,
     }
 }
 
@@ -63,13 +70,15 @@ fn params(shape: &LayerNormShape, earlier: bool) -> LayerNormGradientParams {
 /// * storage: x, residual, dy `[rows, width]`, γ `[width]`, earlier, dz `[rows, width]`, statistics `[rows, 2]`
 /// * any other buffer than the last two can be bound for a residual or an addend that is not there
 pub fn dispatch(shape: &LayerNormShape, earlier: bool) -> Dispatch {
-    Dispatch::new(&LAYER_NORM_GRADIENT, Vec::new(), &params(shape, earlier), fold(shape.rows, 1))
+    let params = params(shape, earlier, Shares::new(shape.rows, 1));
+    Dispatch::new(&LAYER_NORM_GRADIENT, Vec::new(), &params, fold(shape.rows, 1))
 }
 
 /// Adds the gradient of γ. The statistics are those that [`dispatch`] wrote.
 ///
 /// * storage: x, residual, dy `[rows, width]`, statistics `[rows, 2]`, γ gradient `[width]`
-pub fn weight_dispatch(shape: &LayerNormShape) -> Dispatch {
-    let workgroups = workgroups(shape.width);
-    Dispatch::new(&LAYER_NORM_WEIGHT_GRADIENT, Vec::new(), &params(shape, false), workgroups)
+/// * with several shares of the rows, as those of [`column_sums`](super::column_sums), the last are the sums of each
+pub fn weight_dispatch(shape: &LayerNormShape, shares: Shares) -> Dispatch {
+    let workgroups = workgroups(shape.width, shares);
+    Dispatch::new(&LAYER_NORM_WEIGHT_GRADIENT, Vec::new(), &params(shape, false, shares), workgroups)
 }

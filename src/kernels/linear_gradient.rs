@@ -1,11 +1,11 @@
 //! The gradients of a linear layer's product `scale · x · Wᵀ`: of its input, `dx = earlier + scale · dy · W`, and of its
 //! weights, `dW += scale · dyᵀ · x`. Weights are f32, and their gradient has the same panels.
 //!
-//! A gradient of few tiles has too few workgroups for a large GPU. Then several workgroups share out the summands of each tile, and
-//! [`sum_shares`](super::sum_shares) adds up their sums.
+//! Workgroups [share out](super::shares) the summands of each tile if there are few tiles.
 
 use std::ops::Range;
 
+use super::shares::Shares;
 use super::{Access, AdapterClass, Dispatch, Kernel, PANEL, fold, stride};
 
 /// A tile of 64 rows and 64 inputs per workgroup.
@@ -106,39 +106,8 @@ impl Earlier {
     }
 }
 
-/// Elements of a tile's side, and summands that a workgroup of any kernel reads at a time.
+/// Elements of a tile's side.
 const TILE: usize = 64;
-const STEP: usize = 32;
-
-/// Workgroups that keep a large GPU busy, and summands that are worth a workgroup.
-const BUSY_FROM: usize = 512;
-const WORTH_A_SHARE: usize = 256;
-
-/// Shares of `summands` summands: equal ones but for the last, and at most so many as were asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shares {
-    /// Summands of each.
-    pub length: usize,
-    /// Number.
-    pub count: usize,
-}
-
-impl Shares {
-    /// At most `count` shares of whole steps.
-    pub fn new(summands: usize, count: usize) -> Self {
-        let length = summands.div_ceil(count.max(1)).next_multiple_of(STEP);
-        Self { length, count: summands.div_ceil(length) }
-    }
-
-    /// Shares of a gradient of `tiles` tiles. A software adapter has few cores to keep busy.
-    fn choose(summands: usize, tiles: usize, class: AdapterClass) -> Self {
-        let wanted = match class.is_software() {
-            true => 1,
-            false => BUSY_FROM.div_ceil(tiles).min(summands / WORTH_A_SHARE),
-        };
-        Self::new(summands, wanted)
-    }
-}
 
 impl LinearGradientShape {
     fn check(&self, part: &Range<usize>) {

@@ -108,6 +108,7 @@ pub mod ranged_attention;
 pub mod search;
 pub mod search_state;
 pub mod selected_linear;
+pub mod shares;
 pub mod softmax_loss;
 pub mod ssru;
 pub mod sum_blocks;

@@ -1,10 +1,11 @@
 //! Gradients of layer normalization. The statistics of the rows are computed again instead of being stored.
 
 use super::layers::Normalization;
+use super::linear_gradient::launch_shares;
 use crate::cpu::{self, NormGradient};
 use crate::graph::{CpuRun, Gradients, GraphError, Lowering, Operator, Value};
 use crate::kernels::layer_norm::LayerNormShape;
-use crate::kernels::layer_norm_gradient;
+use crate::kernels::{column_sums, layer_norm_gradient};
 use crate::shape::{Dtype, Shape};
 
 /// `dz`, plus `earlier`, and the statistics of the rows.
@@ -112,8 +113,11 @@ impl Operator for LayerNormWeightGradient {
     fn lower(&self, to: &mut Lowering<'_>) {
         let shape = shape_of(to.shape(self.x), self.residual, self.norm);
         let Self { x, residual, dy, statistics, dgamma, .. } = *self;
-        let bindings = vec![x.into(), residual.into(), dy.into(), statistics.into(), dgamma.into()];
-        to.launch(layer_norm_gradient::weight_dispatch(&shape), bindings);
+        let shares = column_sums::row_shares(shape.rows, shape.width, to.class());
+        launch_shares(to, shares, shape.width, dgamma, |to, sums| {
+            let bindings = vec![x.into(), residual.into(), dy.into(), statistics.into(), sums.into()];
+            to.launch(layer_norm_gradient::weight_dispatch(&shape, shares), bindings);
+        });
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

@@ -4,6 +4,7 @@ use super::layers::Linear;
 use crate::cpu;
 use crate::graph::{Binding, CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value};
 use crate::kernels::linear_gradient::{self, Earlier, LinearGradientShape};
+use crate::kernels::shares::Shares;
 use crate::kernels::{Dispatch, column_sums, stride, sum_shares, unit_gradient};
 use crate::shape::{Dtype, Shape};
 
@@ -140,15 +141,36 @@ impl LinearGradientLaunches {
         let shares = shape.weight_shares(&all, to.class());
         let elements = shape.weight_elements(&all);
         let dispatch = linear_gradient::weight_dispatch(shape, all, shares);
-        if shares.count == 1 {
-            self.launch(to, dispatch, vec![(*dy).into(), x.into(), dweight.into()]);
-            return;
-        }
-        let sums = to.scratch(Shape::new(shares.count, elements), Dtype::F32);
-        self.launch(to, dispatch, vec![(*dy).into(), x.into(), sums.into()]);
-        let dispatch = sum_shares::dispatch(elements, shares.count, Earlier::Output);
-        to.launch(dispatch, vec![sums.into(), Binding::Nothing, dweight.into()]);
+        launch_shares(to, shares, elements, dweight, |to, sums| {
+            self.launch(to, dispatch.clone(), vec![(*dy).into(), x.into(), sums.into()]);
+        });
     }
+}
+
+/// Adds the launches of `sums += Σ_rows x`, of the first `rows` rows: one, or two if workgroups share out the rows.
+pub(super) fn add_column_sums(to: &mut Lowering<'_>, rows: usize, x: Value, sums: Value) {
+    let width = to.shape(x).width;
+    let shares = column_sums::row_shares(rows, width, to.class());
+    launch_shares(to, shares, width, sums, |to, sums| {
+        to.launch(column_sums::dispatch(rows, width, shares), vec![x.into(), sums.into()]);
+    });
+}
+
+/// Adds a launch that adds to `sums`, of `width` elements; or one that finds the sum of each share, and one that adds them.
+pub(super) fn launch_shares(
+    to: &mut Lowering<'_>,
+    shares: Shares,
+    width: usize,
+    sums: Value,
+    launch: impl Fn(&mut Lowering<'_>, Value),
+) {
+    if shares.count == 1 {
+        return launch(to, sums);
+    }
+    let of_shares = to.scratch(Shape::new(shares.count, width), Dtype::F32);
+    launch(to, of_shares);
+    let dispatch = sum_shares::dispatch(stride(width), shares.count, Earlier::Output);
+    to.launch(dispatch, vec![of_shares.into(), Binding::Nothing, sums.into()]);
 }
 
 impl Operator for LinearGradients {
@@ -204,8 +226,7 @@ impl Operator for ColumnSums {
     }
 
     fn lower(&self, to: &mut Lowering<'_>) {
-        let Shape { rows, width } = to.shape(self.x);
-        to.launch(column_sums::dispatch(rows, width), vec![self.x.into(), self.sums.into()]);
+        add_column_sums(to, to.shape(self.x).rows, self.x, self.sums);
     }
 
     fn run(&self, run: &mut CpuRun<'_>) {

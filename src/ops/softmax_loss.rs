@@ -3,15 +3,15 @@
 //! 2017, section 5.4.
 
 use super::layers::Linear;
-use super::linear_gradient::LinearGradientLaunches;
+use super::linear_gradient::{LinearGradientLaunches, add_column_sums};
 use crate::activation::Activation;
 use crate::cpu::{self, LOSS_COLUMNS};
 use crate::graph::{
     Binding, CpuRun, Gradients, Graph, GraphError, Lowering, Matrix, Operator, Value, step_word,
 };
+use crate::kernels::copy_rows;
 use crate::kernels::linear::{self, LinearShape};
 use crate::kernels::softmax_loss::{self, SoftmaxLossShape};
-use crate::kernels::{column_sums, copy_rows};
 use crate::shape::{Dtype, Shape};
 
 #[derive(Debug)]
@@ -122,8 +122,7 @@ impl Operator for SoftmaxLoss {
                 launches.weight(to, x_panel, dweight);
             }
             if let Some(dbias) = dbias {
-                let dispatch = column_sums::dispatch(count, weight.outputs);
-                to.launch(dispatch, vec![self.panel.into(), dbias.into()]);
+                add_column_sums(to, count, self.panel, dbias);
             }
         }
     }

@@ -6,8 +6,9 @@
 use wordloom::activation::Activation;
 use wordloom::gpu::{Buffer, Gpu};
 use wordloom::kernels::linear::{self, LinearShape};
-use wordloom::kernels::linear_gradient::{self, Earlier, LinearGradientShape, Shares};
+use wordloom::kernels::linear_gradient::{self, Earlier, LinearGradientShape};
 use wordloom::kernels::matrix_units::{self, Variant};
+use wordloom::kernels::shares::Shares;
 use wordloom::kernels::{AdapterClass, Dispatch, Kernel, PANEL, panels, stride, unit_gradient};
 use wordloom::precision::WeightPrecision;
 

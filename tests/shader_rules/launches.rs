@@ -12,6 +12,7 @@ use wordloom::kernels::linear::LinearShape;
 use wordloom::kernels::log_softmax_top_k::{ScoreBuffers, TopKShape};
 use wordloom::kernels::search_state::{HistoryEdits, SearchShape};
 use wordloom::kernels::selected_linear::SelectedShape;
+use wordloom::kernels::shares::Shares;
 use wordloom::kernels::ssru::SsruShape;
 use wordloom::kernels::{self, Dispatch};
 use wordloom::precision::WeightPrecision;
@@ -184,8 +185,8 @@ fn training_launches() -> Vec<Dispatch> {
         activate::dispatch(&activation),
         activate::gradient_dispatch(&activation),
         layer_norm_gradient::dispatch(&norm, true),
-        layer_norm_gradient::weight_dispatch(&norm),
-        column_sums::dispatch(3, 96),
+        layer_norm_gradient::weight_dispatch(&norm, Shares::new(2, 1)),
+        column_sums::dispatch(3, 96, Shares::new(3, 1)),
         softmax_loss::dispatch(&loss, 3),
         copy_rows::dispatch(2, 32, 1, 0),
         dropout::dispatch(2, 32, dropout, true),
@@ -195,7 +196,7 @@ fn training_launches() -> Vec<Dispatch> {
         sum_losses::dispatch(2, 4, 5, true),
         tie_rows::dispatch(9, 4, tie_rows::TiedRows::First),
     ];
-    let (earlier, whole) = (linear_gradient::Earlier::Buffer, linear_gradient::Shares::new(32, 1));
+    let (earlier, whole) = (linear_gradient::Earlier::Buffer, Shares::new(32, 1));
     launches.push(linear_gradient::input_dispatch(&linear, 64..96, earlier, whole));
     launches.push(linear_gradient::weight_dispatch(&linear, 64..96, whole));
     launches.push(sum_shares::dispatch(96, 5, earlier));

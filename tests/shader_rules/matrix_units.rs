@@ -8,6 +8,7 @@ use naga::proc::Layouter;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use wordloom::activation::Activation;
 use wordloom::kernels::linear::{self, LinearShape};
+use wordloom::kernels::shares::Shares;
 use wordloom::kernels::{AdapterClass, Dispatch, linear_gradient, matrix_units, unit_gradient};
 use wordloom::precision::WeightPrecision;
 
@@ -50,7 +51,7 @@ fn kernels_for_matrix_units_are_valid() {
 /// A launch of each kernel for matrix units.
 fn launches_on_units() -> impl Iterator<Item = Dispatch> {
     let gradients = linear_gradient::LinearGradientShape { rows: 70, inputs: 132, outputs: 200, scale: 1.0 };
-    let shares = linear_gradient::Shares::new(200, 1);
+    let shares = Shares::new(200, 1);
     let earlier = linear_gradient::Earlier::Nothing;
     let gradients = [
         linear_gradient::input_dispatch(&gradients, 0..200, earlier, shares),

@@ -3,8 +3,10 @@
 use wordloom::activation::Activation;
 use wordloom::kernels::activate::{ActivateShape, dispatch, gradient_dispatch};
 use wordloom::kernels::dropout::{self, Dropout};
+use wordloom::kernels::shares::Shares;
 use wordloom::kernels::{column_sums, copy_rows, stride};
 
+use super::linear::add_shares;
 use super::philox::word;
 use super::{TOLERANCE, assert_near, run_twice};
 use crate::common::{device_test, gpu};
@@ -112,12 +114,14 @@ async fn columns_are_summed_over_rows() {
     for (rows, width) in [(1, 1), (2, 3), (63, 16), (64, 17), (65, 4), (700, 15), (130, 100)] {
         let (x, before) = (random(1, rows * width), random(2, width));
         let buffer = upload(&gpu, &pad(&x, width, 7.0));
-        let dispatch = column_sums::dispatch(rows, width);
-        let got = run_twice(&gpu, &dispatch, &[&buffer], &[pad(&before, width, 0.0)]).await;
         let column = |c: usize| -> f64 { (0..rows).map(|r| f64::from(x[r * width + c])).sum() };
         let want: Vec<f64> = (0..width).map(|c| f64::from(before[c]) + column(c)).collect();
-        let what = format!("[{rows}, {width}]");
-        assert_near(&what, &unpad(&what, &got[0], 1, width), &want, TOLERANCE);
+        for shares in [1, 2, 9].map(|count| Shares::new(rows, count)) {
+            let what = format!("[{rows}, {width}], {shares:?}");
+            let dispatch = column_sums::dispatch(rows, width, shares);
+            let got = add_shares(&gpu, (&dispatch, shares), &[&buffer], pad(&before, width, 0.0)).await;
+            assert_near(&what, &unpad(&what, &got, 1, width), &want, TOLERANCE);
+        }
     }
 }
 

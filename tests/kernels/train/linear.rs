@@ -1,10 +1,9 @@
 //! The gradients of linear layers.
 
 use wordloom::gpu::{Buffer, Gpu};
-use wordloom::kernels::linear_gradient::{
-    Earlier, LinearGradientShape, Shares, input_dispatch, weight_dispatch,
-};
-use wordloom::kernels::{AdapterClass, PANEL, stride, sum_shares};
+use wordloom::kernels::linear_gradient::{Earlier, LinearGradientShape, input_dispatch, weight_dispatch};
+use wordloom::kernels::shares::Shares;
+use wordloom::kernels::{AdapterClass, Dispatch, PANEL, stride, sum_shares};
 
 use super::{TOLERANCE, assert_near, dot, from_panels, run_twice, to_panels};
 use crate::common::{device_test, gpu, portable_test};
@@ -160,12 +159,22 @@ async fn weight_gradient(gpu: &Gpu, case: &Case, shares: Shares) -> Vec<f32> {
     let x = upload(gpu, &pad(&case.x, inputs, 7.0));
     let before = to_panels(&case.earlier[1], outputs, inputs);
     let dispatch = weight_dispatch(&case.shape, 0..outputs, shares);
+    add_shares(gpu, (&dispatch, shares), &[&dy, &x], before).await
+}
+
+/// What a launch adds to `before`, twice, with the summands shared out among workgroups.
+pub(super) async fn add_shares(
+    gpu: &Gpu,
+    (dispatch, shares): (&Dispatch, Shares),
+    inputs: &[&Buffer],
+    before: Vec<f32>,
+) -> Vec<f32> {
     if shares.count == 1 {
-        return run_twice(gpu, &dispatch, &[&dy, &x], &[before]).await.remove(0);
+        return run_twice(gpu, dispatch, inputs, &[before]).await.remove(0);
     }
-    let sums = vec![0.0; shares.count * case.shape.weight_elements(&(0..outputs))];
-    let sums = run_twice(gpu, &dispatch, &[&dy, &x], &[sums]).await.remove(0);
-    summed(gpu, &sums, shares, &dy, (Earlier::Output, &before)).await
+    let sums = vec![UNTOUCHED; shares.count * before.len()];
+    let sums = run_twice(gpu, dispatch, inputs, &[sums]).await.remove(0);
+    summed(gpu, &sums, shares, inputs[0], (Earlier::Output, &before)).await
 }
 
 #[device_test]

@@ -2,8 +2,10 @@
 
 use wordloom::kernels::layer_norm::LayerNormShape;
 use wordloom::kernels::layer_norm_gradient::{dispatch, weight_dispatch};
+use wordloom::kernels::shares::Shares;
 use wordloom::kernels::stride;
 
+use super::linear::add_shares;
 use super::{TOLERANCE, assert_near, run_twice};
 use crate::common::{device_test, gpu};
 use crate::{UNTOUCHED, pad, random, unpad, upload};
@@ -88,9 +90,13 @@ async fn norms_have_the_gradients_of_the_formulas() {
             let before = random(6, width);
             let statistics = upload(&gpu, &got[1]);
             let inputs = [&x, &residual, &dy, &statistics];
-            let got = run_twice(&gpu, &weight_dispatch(&shape), &inputs, &[pad(&before, width, 0.0)]).await;
             let want: Vec<f64> = exact.gamma.iter().zip(&before).map(|(g, &b)| g + f64::from(b)).collect();
-            assert_near(&what, &unpad(&what, &got[0], 1, width), &want, TOLERANCE);
+            for shares in [1, 3].map(|count| Shares::new(rows, count)) {
+                let launch = (&weight_dispatch(&shape, shares), shares);
+                let got = add_shares(&gpu, launch, &inputs, pad(&before, width, 0.0)).await;
+                let what = format!("{what}, {shares:?}");
+                assert_near(&what, &unpad(&what, &got, 1, width), &want, TOLERANCE);
+            }
         }
     }
 }
