@@ -36,6 +36,19 @@ test('typing on replaces stale work, and what stands is never blanked', async ({
   expect(seen.filter((text) => text.trim() === '')).toEqual([]);
 });
 
+test('sentences stay sentences when a busy page hears late that they left the screen', async ({ page, wordloom }) => {
+  await page.addInitScript(() => {
+    window.IntersectionObserver = class extends IntersectionObserver {
+      constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
+        const left = { isIntersecting: false } as IntersectionObserverEntry;
+        super((entries, observer) => callback([left, ...entries], observer), options);
+      }
+    };
+  });
+  await wordloom.open();
+  expect(await wordloom.translate(STATION)).toBe(BAHNHOF);
+});
+
 test('a text that is emptied leaves nothing behind', async ({ page, wordloom }) => {
   await wordloom.open();
   await wordloom.translate(STATION);
@@ -197,6 +210,8 @@ test('text, beams and device survive a reload', async ({ page, wordloom }) => {
   await wordloom.options();
   await page.getByRole('slider', { name: 'Beams' }).fill('2');
   await page.getByRole('radio', { name: 'CPU' }).check();
+  // a device is remembered once it runs
+  await expect(page.getByTestId('device-notice')).toHaveText('Running on CPU (asked for).');
   await wordloom.translate(STATION);
   await page.reload();
   await expect(wordloom.source).toHaveValue(STATION);

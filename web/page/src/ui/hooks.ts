@@ -20,7 +20,8 @@ export function useNear(element: RefObject<HTMLElement | null>, start: boolean):
   const [near, setNear] = useState(start);
   useEffect(() => {
     if (element.current === null) return;
-    const observer = new IntersectionObserver(([entry]) => setNear(entry?.isIntersecting ?? true), {
+    // a busy page hears of several changes at once: the last one counts
+    const observer = new IntersectionObserver((entries) => setNear(entries.at(-1)?.isIntersecting ?? true), {
       rootMargin: '300px',
     });
     observer.observe(element.current);
