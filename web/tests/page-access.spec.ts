@@ -60,6 +60,15 @@ for (const [name, viewport] of [
         const box = await button.boundingBox();
         if (box !== null) expect(box.x + box.width).toBeLessThanOrEqual(width);
       }
+      // one line each: no name is broken within
+      for (const name of [page.getByRole('heading', { name: 'Wordloom' }), ...(await page.locator('.tab').all())]) {
+        const lines = await name.evaluate((element) => {
+          const words = document.createRange();
+          words.selectNodeContents(element);
+          return words.getClientRects().length;
+        });
+        expect(lines).toBe(1);
+      }
     });
   });
 }

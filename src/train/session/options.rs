@@ -247,9 +247,6 @@ impl Options {
         if !(self.tests.save_minutes.is_finite() && self.tests.save_minutes >= 0.0) {
             return usage("--save-minutes must be a number from 0 on".to_owned());
         }
-        if self.tests.test_steps == Some(0) {
-            return usage("--test-steps is 0; it must be at least 1".to_owned());
-        }
         match self.numbers.accumulate {
             Some(0) => return usage("--accumulate is 0; a step has at least 1 batch".to_owned()),
             Some(count @ MOST_ACCUMULATED..) => {
@@ -260,8 +257,14 @@ impl Options {
         if self.out.as_os_str().is_empty() {
             return usage("--out is empty; name a folder to write to".to_owned());
         }
-        if self.max_steps == Some(0) {
-            return usage("--max-steps is 0; it must be at least 1".to_owned());
+        let none = [
+            ("--test-steps", self.tests.test_steps == Some(0)),
+            ("--max-steps", self.max_steps == Some(0)),
+            ("--batch-tokens", self.numbers.batch_tokens == Some(0)),
+            ("--keep", self.tests.keep == 0),
+        ];
+        if let Some((name, _)) = none.into_iter().find(|(_, is_none)| *is_none) {
+            return usage(format!("{name} is 0; it must be at least 1"));
         }
         if self.tests.goal == Goal::Bleu && self.tests.bleu_pairs == 0 {
             return usage("--goal bleu needs translations; --bleu-pairs is 0".to_owned());

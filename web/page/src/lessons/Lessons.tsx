@@ -165,14 +165,17 @@ function Predict({ question, name }: { question: Question; name: string }) {
   );
 }
 
+const WORD = /\p{L}{2}/u;
+
 function Numbers({ table: { name, columns, rows } }: { table: Table }) {
+  const kinds = columns.map((_, column) => (rows.some((row) => WORD.test(row[column] ?? '')) ? 'is-words' : undefined));
   return (
     <div class="lesson__scroll" tabIndex={0} role="region" aria-label={name}>
       <table>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th scope="col" key={column}>
+            {columns.map((column, index) => (
+              <th scope="col" class={kinds[index]} key={column}>
                 {column}
               </th>
             ))}
@@ -185,7 +188,7 @@ function Numbers({ table: { name, columns, rows } }: { table: Table }) {
                 <bdi>{first}</bdi>
               </th>
               {rest.map((value, column) => (
-                <td key={column}>
+                <td class={kinds[column + 1]} key={column}>
                   <bdi>{value}</bdi>
                 </td>
               ))}
