@@ -57,6 +57,63 @@ test.describe('a Korean browser', () => {
   });
 });
 
+test.describe('with everything open', () => {
+  test.use({ locale: 'ko-KR' });
+
+  test('no text and no name is left in English', async ({ page, wordloom }) => {
+    test.slow();
+    await page.addInitScript(() => localStorage.setItem('wordloom', JSON.stringify({ device: 'cpu' })));
+    const korean = (english: string): string => KOREAN[english] ?? english;
+    const english = new Set<string>();
+    const look = async (): Promise<void> => {
+      const found = await page.evaluate(() => {
+        const names = [...document.querySelectorAll('main *, header *, footer *')].flatMap((element) =>
+          ['aria-label', 'title', 'placeholder', 'aria-description', 'aria-roledescription'].map((name) => element.getAttribute(name) ?? ''),
+        );
+        return [...document.body.innerText.split('\n'), ...names];
+      });
+      found.filter((text) => /[A-Za-z]{3,} [A-Za-z]{2,}/.test(text)).forEach((text) => english.add(text));
+    };
+    const press = (text: string) => page.getByRole('button', { name: korean(text), exact: true }).click();
+    await wordloom.open();
+    await expect(page.locator('html')).toHaveAttribute('lang', 'ko');
+    await look();
+    await page.locator('#source').fill('Hello!');
+    await settled(page);
+    for (const panel of ['Alternatives', 'Confidence', 'Search', 'Attention']) await press(panel);
+    await page.getByRole('button', { name: new RegExp(korean('Model and device:')) }).click();
+    const attention = page.locator('#attention');
+    const views = attention.getByRole('group', { name: korean('View') });
+    for (const kind of ['Encoder', 'Decoder', 'Cross']) {
+      await attention.getByRole('radio', { name: korean(kind), exact: true }).check();
+      for (const view of ['All heads', 'Lines', 'Numbers', 'Positions', 'Map']) {
+        await views.getByRole('radio', { name: korean(view), exact: true }).check();
+        await expect(attention.locator('.attention__map')).toBeVisible();
+        await page.waitForTimeout(200);
+        await look();
+      }
+    }
+    // a head, and what can be done without it
+    await attention.getByRole('radio', { name: '2', exact: true }).first().check();
+    await attention.getByRole('radio', { name: '2', exact: true }).last().check();
+    await press('Mute this head');
+    await press('No positions');
+    await expect(page.locator('.pane--target')).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
+    await look();
+    await attention.getByRole('combobox', { name: korean('Part of') }).selectOption('encoder.1');
+    await press('No residuals');
+    await attention.getByRole('combobox', { name: korean('Kind of attention') }).selectOption('window:2');
+    await expect(page.locator('.pane--target')).toHaveAttribute('aria-busy', 'false', { timeout: 60_000 });
+    await look();
+    await press('Lessons');
+    await expect(page.locator('.lesson__question').first()).toBeVisible({ timeout: 60_000 });
+    await look();
+    // the examples are texts to translate, and places of the hub have names of their own
+    const others = [...english].filter((text) => !/^(Where is the train|Anna and David|The animal didn)/.test(text));
+    expect(others).toEqual([]);
+  });
+});
+
 test.describe('the tab of training', () => {
   test.use({ locale: 'ko-KR' });
 

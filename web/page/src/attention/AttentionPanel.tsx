@@ -15,7 +15,7 @@ import { COLOURS, KINDS, LOOKS, SCALES, head, kind, layer, look, step } from './
 import type { Look, Pick } from './choice.ts';
 import { Formula, PositionFormula } from './Formula.tsx';
 import { Heatmap } from './Heatmap.tsx';
-import { headName, KIND_NAMES } from './labels.ts';
+import { headName, kindName } from './labels.ts';
 import { Legend } from './Legend.tsx';
 import { Lines } from './Lines.tsx';
 import { Numbers } from './Numbers.tsx';
@@ -269,10 +269,12 @@ function LeftOut() {
   const missing = shown.value?.sentence.leftOut ?? [];
   if (missing.length === 0) return null;
   const name = (entry: (typeof missing)[number]): string =>
-    entry.kind === null ? 'alternatives' : `${KIND_NAMES[entry.kind]}, layer ${(entry.layer ?? 0) + 1}`;
+    entry.kind === null
+      ? t('alternatives')
+      : `${kindName(entry.kind)}, ${t('layer {number}', { number: (entry.layer ?? 0) + 1 })}`;
   return (
     <p class="quiet panel__note">
-      Not kept: {missing.map(name).join('; ')}: <bdi>{missing[0]?.reason}</bdi>.
+      {t('Not kept:')} {missing.map(name).join('; ')}: <bdi>{missing[0]?.reason}</bdi>.
     </p>
   );
 }

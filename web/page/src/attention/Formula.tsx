@@ -27,10 +27,11 @@ export function Formula({ kind, width }: { kind: AttentionKind; width: number | 
       <p>{told(WORDS[kind])}</p>
       <math
         display="block"
-        aria-label={
-          'softmax of Q times K transposed, divided by the square root of d k' +
-          (masked ? ', plus the mask M; that times V' : '; that times V')
-        }
+        aria-label={t(
+          masked
+            ? 'softmax of Q times K transposed, divided by the square root of d k, plus the mask M; that times V'
+            : 'softmax of Q times K transposed, divided by the square root of d k; that times V',
+        )}
       >
         <mi>softmax</mi>
         <mspace width="0.15em" />

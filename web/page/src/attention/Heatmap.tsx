@@ -10,7 +10,7 @@ import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
 import { cell, look, step } from './choice.ts';
 import type { Cell } from './choice.ts';
-import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
+import { keysOf, kindName, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
 import type { MapOnShow } from './traces.ts';
@@ -180,12 +180,12 @@ function partOf(
 
 function describe({ kind, shape: [rows, columns], weights }: MapOnShow): string {
   const sides = {
-    cross: `${rows} written tokens to ${columns} source tokens`,
-    encoder: `${rows} source tokens to each other`,
-    decoder: `${rows} written tokens to those before them`,
-  };
-  const zoom = weights.length === 0 ? ' Enter zooms in to the cells, Escape shows the whole map.' : '';
-  return `Attention of ${sides[kind]}, ${KIND_NAMES[kind]}. Arrow keys move.${zoom}`;
+    cross: 'Attention of {rows} written tokens to {columns} source tokens, {kind}. Arrow keys move.',
+    encoder: 'Attention of {rows} source tokens to each other, {kind}. Arrow keys move.',
+    decoder: 'Attention of {rows} written tokens to those before them, {kind}. Arrow keys move.',
+  } as const;
+  const map = t(sides[kind], { rows, columns, kind: kindName(kind) });
+  return weights.length > 0 ? map : `${map} ${t('Enter zooms in to the cells, Escape shows the whole map.')}`;
 }
 
 function roomFor(labels: readonly string[]): number {

@@ -5,7 +5,7 @@ import { useSize } from '../ui/hooks.ts';
 import { bundle } from './bundle.ts';
 import { cell, step } from './choice.ts';
 import type { Cell } from './choice.ts';
-import { KIND_NAMES, keysOf, labelOf, queriesOf } from './labels.ts';
+import { keysOf, kindName, labelOf, queriesOf } from './labels.ts';
 import { Reading } from './Reading.tsx';
 import { Summary } from './Summary.tsx';
 import type { MapOnShow } from './traces.ts';
@@ -63,10 +63,11 @@ export function Lines({ map, stale }: { map: MapOnShow; stale: boolean }) {
         ref={scroll}
         role="application"
         aria-roledescription={t('lines between tokens')}
-        aria-label={
-          `Lines from ${queries.length} to ${keys.length} tokens, ${KIND_NAMES[map.kind]}. ` +
-          'Arrow keys move from token to token.'
-        }
+        aria-label={t('Lines from {queries} to {keys} tokens, {kind}. Arrow keys move from token to token.', {
+          queries: queries.length,
+          keys: keys.length,
+          kind: kindName(map.kind),
+        })}
         tabIndex={0}
         onKeyDown={(event) => {
           const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];

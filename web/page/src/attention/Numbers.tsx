@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { HeadStatistics } from 'wordloom';
 
 import { open } from './choice.ts';
-import { headName, KIND_NAMES } from './labels.ts';
+import { headName, kindName } from './labels.ts';
 import { kindOnShow } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { useNumbers } from './use-numbers.ts';
@@ -48,7 +48,7 @@ export function Numbers({ shown }: { shown: Shown }) {
   return (
     <div class="numbers">
       <Chart heads={heads} name={name} />
-      <div class="numbers__scroll" tabIndex={0} role="region" aria-label={`Numbers of ${KIND_NAMES[of.kind]}`}>
+      <div class="numbers__scroll" tabIndex={0} role="region" aria-label={t('Numbers of {name}', { name: kindName(of.kind) })}>
         <table class="numbers__table">
           <thead>
             <tr>
@@ -98,10 +98,10 @@ function Value({ one, column: { name, share } }: { one: HeadStatistics; column: 
         <button
           type="button"
           class="numbers__open"
-          aria-label={`Open ${headName(one.layer, one.head)}: ${one.label}`}
+          aria-label={t('Open {head}: {label}', { head: headName(one.layer, one.head), label: told(one.label) })}
           onClick={() => open({ layer: one.layer, head: one.head })}
         >
-          {one.label}
+          {told(one.label)}
         </button>
       </td>
     );
@@ -150,7 +150,7 @@ function Chart({ heads, name }: { heads: readonly HeadStatistics[]; name: Exclud
           const own = heads.filter((one) => one.layer === layer);
           return (
             <div class="numbers__layer" key={layer}>
-              <svg width={own.length * BAR} height={HIGH} role="img" aria-label={`Layer ${layer + 1}`}>
+              <svg width={own.length * BAR} height={HIGH} role="img" aria-label={t('Layer {number}', { number: layer + 1 })}>
                 {own.map((one, index) => (
                   <rect
                     x={index * BAR}

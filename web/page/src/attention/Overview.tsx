@@ -5,11 +5,12 @@ import { isMuted } from '../muting/muted.ts';
 import { mapColours, mapScale } from '../settings.ts';
 import { useSize } from '../ui/hooks.ts';
 import { open, step } from './choice.ts';
-import { headName, KIND_NAMES } from './labels.ts';
+import { headName, kindName } from './labels.ts';
 import { kindOnShow, opened, pickOnShow, stale } from './traces.ts';
 import type { Shown } from './traces.ts';
 import { useNumbers } from './use-numbers.ts';
 import { LARGEST_CANVAS, usePainting } from './use-painting.ts';
+import { t, told } from '../texts/texts.ts';
 
 const GAP = 8;
 const LARGEST_MAP = 148;
@@ -82,7 +83,7 @@ export function Overview({ shown }: { shown: Shown }) {
           class="overview__grid"
           style={{ '--wide': `${wide}px`, '--high': `${high}px`, '--margin': `${MARGIN}px` }}
           role="group"
-          aria-label={`All heads of ${KIND_NAMES[of.kind]}. Arrow keys move, Enter opens one.`}
+          aria-label={t('All heads of {kind}. Arrow keys move, Enter opens one.', { kind: kindName(of.kind) })}
           onKeyDown={move}
         >
           {Array.from({ length: heads }, (_, head) => (
@@ -111,7 +112,7 @@ export function Overview({ shown }: { shown: Shown }) {
               const known = numbers?.find((one) => one.layer === layer && one.head === head);
               const silent = opened.value === null && isMuted({ kind: of.kind, layer, head });
               const name =
-                headName(layer, head) + (known === undefined ? '' : `: ${known.label}`) + (silent ? ', muted' : '');
+                headName(layer, head) + (known === undefined ? '' : `: ${told(known.label)}`) + (silent ? `, ${t('muted')}` : '');
               return (
                 <button
                   type="button"
@@ -136,7 +137,7 @@ export function Overview({ shown }: { shown: Shown }) {
         </div>
       </div>
       <p class="quiet overview__note">
-        A row for each layer, a column for each head; in each map, rows are queries and columns are keys.
+        {t('A row for each layer, a column for each head; in each map, rows are queries and columns are keys.')}
       </p>
     </div>
   );

@@ -37,6 +37,7 @@ export function PositionTable() {
     const words = table.kind === 'learned' ? 'has learned its positions' : 'knows distances only, no positions';
     return <p class="quiet">There are no waves to be seen: this model {words}.</p>;
   }
+  const order = t(WORDS[table.layout ?? 'halves']);
   return (
     <figure class="positions">
       <div class="positions__plot">
@@ -46,7 +47,7 @@ export function PositionTable() {
           width={columns}
           height={rows}
           role="img"
-          aria-label={`Sinusoidal position encoding: ${rows} positions and ${columns} dimensions. ${WORDS[table.layout ?? 'halves']}`}
+          aria-label={`${t('Sinusoidal position encoding: {rows} positions and {columns} dimensions.', { rows, columns })} ${order}`}
         />
         <span class="positions__ends number" aria-hidden="true">
           <span>0</span>
@@ -56,13 +57,13 @@ export function PositionTable() {
       </div>
       <figcaption>
         <p>
-          Each row is what is added to the token at that place, from −1 to 1. {WORDS[table.layout ?? 'halves']} Fast
-          waves tell neighbours apart, slow ones say where in the text one is.
+          {t('Each row is what is added to the token at that place, from −1 to 1.')} {order}{' '}
+          {t('Fast waves tell neighbours apart, slow ones say where in the text one is.')}
         </p>
         {width > DIMENSIONS && (
           <label class="check">
             <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
-            All {width} dimensions of this model
+            {t('All {count} dimensions of this model', { count: width })}
           </label>
         )}
       </figcaption>
@@ -73,4 +74,4 @@ export function PositionTable() {
 const WORDS = {
   halves: 'This model keeps all sines first, then all cosines; the waves grow longer from left to right.',
   interleaved: 'Sines and cosines take turns; the waves grow longer from left to right.',
-};
+} as const;

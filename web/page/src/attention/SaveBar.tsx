@@ -27,7 +27,7 @@ export function SaveBar({ shown }: { shown: Shown | null }) {
     } catch (error) {
       renew(error, shown);
       const reason = error instanceof Error ? error.message : String(error);
-      notify({ about: 'attention', tone: 'error', title: `Nothing was saved. ${asSentence(reason)}` });
+      notify({ about: 'attention', tone: 'error', title: `${t('Nothing was saved.')} ${asSentence(reason)}` });
     } finally {
       setBusy(false);
     }

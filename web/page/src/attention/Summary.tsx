@@ -23,17 +23,17 @@ function Rows({ map }: { map: MapOnShow }) {
   const { kind, shown, shape } = map;
   const queries = queriesOf(shown.sentence, kind);
   const keys = keysOf(shown.sentence, kind);
-  const token = kind === 'encoder' ? 'source token' : 'written token';
+  const caption = t(kind === 'encoder' ? 'Where each source token looked most' : 'Where each written token looked most');
   return (
     <div class="sr-only">
       <table>
         <caption>
-          Where each {token} looked most
-          {queries.length > MOST_ROWS && `: the first ${MOST_ROWS} of ${queries.length}`}
+          {caption}
+          {queries.length > MOST_ROWS && `: ${t('the first {most} of {count}', { most: MOST_ROWS, count: queries.length })}`}
         </caption>
         <thead>
           <tr>
-            <th scope="col">{kind === 'encoder' ? 'Read' : 'Written'}</th>
+            <th scope="col">{t(kind === 'encoder' ? 'Read' : 'Written')}</th>
             <th scope="col">{t('Most at')}</th>
             <th scope="col">{t('Weight')}</th>
             <th scope="col">{t('Then at')}</th>

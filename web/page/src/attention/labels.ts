@@ -1,7 +1,7 @@
 /** The labels of a map's rows and columns, and their characters in the texts. */
 import type { AttentionKind, TracedSentence, TracedToken } from 'wordloom';
 
-import { t } from '../texts/texts.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** The tokens of a kind's rows: the encoder's input, or the decoder's output. */
 export function queriesOf(sentence: TracedSentence, kind: AttentionKind): readonly TracedToken[] {
@@ -28,6 +28,12 @@ export function headName(layer: number | 'mean', head: number | 'mean'): string 
   return `${ofLayer}, ${ofHead}`;
 }
 
+/** A kind of attention in the language of the page. */
+export function kindName(kind: AttentionKind): string {
+  return told(KIND_NAMES[kind]);
+}
+
+/** Their English names, as pictures have them. */
 export const KIND_NAMES: Record<AttentionKind, string> = {
   encoder: 'encoder self-attention',
   decoder: 'decoder self-attention',

@@ -25,7 +25,7 @@ export function HeadSwitch({ head, count }: { head: Head; count: number }) {
           aria-pressed={switched.value.includes(equal)}
           onClick={() => turn(equal)}
         >
-          Equal weights for all tokens
+          {t('Equal weights for all tokens')}
         </button>
         {muted.value.length > 0 && (
           <button type="button" class="chip" onClick={unmuteAll}>

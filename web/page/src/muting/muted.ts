@@ -2,12 +2,13 @@
 import { batch, computed, signal } from '@preact/signals';
 import type { AttentionKind, HeadName } from 'wordloom';
 
-import { KIND_NAMES } from '../attention/labels.ts';
+import { kindName } from '../attention/labels.ts';
 import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { runs } from '../words.ts';
+import { t } from '../texts/texts.ts';
 
 interface Choice {
   /** The engine of the muted heads; a newly loaded model has none. */
@@ -89,7 +90,7 @@ export function describe(heads: readonly HeadName[]): string[] {
   }
   return [...layers].map(([key, numbers]) => {
     const [kind = 'cross', layer = '0'] = key.split('.');
-    const what = numbers.length === 1 ? 'head' : 'heads';
-    return `${KIND_NAMES[kind as AttentionKind]}, layer ${Number(layer) + 1}: ${what} ${runs(numbers)}`;
+    const text = numbers.length === 1 ? '{kind}, layer {layer}: head {heads}' : '{kind}, layer {layer}: heads {heads}';
+    return t(text, { kind: kindName(kind as AttentionKind), layer: Number(layer) + 1, heads: runs(numbers) });
   });
 }

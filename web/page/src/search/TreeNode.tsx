@@ -5,6 +5,7 @@ import type { SearchNode } from 'wordloom';
 import { tokenLabel } from '../translation/tokens.ts';
 import { left, middle, NODE } from './layout.ts';
 import { percent, signed } from './searches.ts';
+import { t, told } from '../texts/texts.ts';
 
 export interface TreeNodeProps {
   readonly node: SearchNode;
@@ -26,7 +27,7 @@ export const TreeNode = memo(function TreeNode(props: TreeNodeProps) {
   const { node, index, row, score, best, current, focus, point, choose } = props;
   const label = tokenLabel(node);
   const share = percent(Math.exp(node.logProbability));
-  const fate = score === null ? node.fate : `finished, score ${signed(score)}`;
+  const fate = score === null ? told(node.fate) : t('finished, score {score}', { score: signed(score) });
   return (
     <button
       type="button"
@@ -39,7 +40,7 @@ export const TreeNode = memo(function TreeNode(props: TreeNodeProps) {
       }}
       data-node={index}
       tabIndex={current ? 0 : -1}
-      aria-label={`${label}, step ${node.step}, ${share}, ${fate}`}
+      aria-label={t('{label}, step {step}, {share}, {fate}', { label, step: node.step, share, fate })}
       aria-disabled={node.ends}
       onFocus={() => focus(index)}
       onBlur={() => point(null)}

@@ -6,6 +6,7 @@ import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
 import { runs } from '../words.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** Kinds that need no weights of their own, and their names in a sentence. */
 export const SWAPS = [
@@ -95,6 +96,7 @@ export function describeSwaps(swaps: Swaps): string[] {
   return SWAPS.flatMap(({ value, label }) => {
     const layers = [...swaps].filter(([, kind]) => kind === value).map(([layer]) => layer + 1);
     if (layers.length === 0) return [];
-    return [`encoder ${layers.length === 1 ? 'layer' : 'layers'} ${runs(layers)}: ${label}`];
+    const text = layers.length === 1 ? 'encoder layer {layers}: {kind}' : 'encoder layers {layers}: {kind}';
+    return [t(text, { layers: runs(layers), kind: told(label) })];
   });
 }

@@ -1,10 +1,12 @@
 /** The parts of the model that are off or changed: their choice and their names. */
 import { batch, computed, signal } from '@preact/signals';
 
+import { kindName } from '../attention/labels.ts';
 import { explainWork, isAbort } from '../engine/explain.ts';
 import { reload, running } from '../engine/load.ts';
 import type { Running } from '../engine/load.ts';
 import { dismissAll, notify } from '../notices.ts';
+import { t, told } from '../texts/texts.ts';
 
 /** Parts, their value in the engine's words, their names on a button and in a sentence. */
 export const PARTS = [
@@ -94,16 +96,20 @@ function described(text: string): string | null {
   const head = /^(encoder|decoder)\.(\d{1,4})\.(self|cross)\.head\.(\d{1,4})=uniform$/.exec(text);
   if (head !== null) {
     const [, stack, layer, block, number] = head;
-    const where = block === 'cross' ? 'cross-attention' : `${stack} self-attention`;
-    return `${where}, layer ${Number(layer) + 1}, head ${Number(number) + 1}: equal weights`;
+    const kind = kindName(block === 'cross' ? 'cross' : stack === 'encoder' ? 'encoder' : 'decoder');
+    const place = t('{kind}, layer {layer}: head {heads}', { kind, layer: Number(layer) + 1, heads: Number(number) + 1 });
+    return `${place}: ${told('equal weights')}`;
   }
   const words = /^(?:(encoder|decoder)\.)?(?:(\d{1,4})\.)?([a-z-]+)=([a-z]+)$/.exec(text);
   if (words === null) return null;
   const [, stack, layer, part, value] = words;
   const found = PARTS.find((one) => one.part === part && one.value === value);
   if (found === undefined || (layer !== undefined && stack === undefined)) return null;
-  if (stack === undefined) return found.told;
-  return `${stack}${layer === undefined ? '' : ` layer ${Number(layer) + 1}`}: ${found.told}`;
+  const off = told(found.told);
+  if (stack === undefined) return off;
+  if (layer === undefined) return `${told(stack)}: ${off}`;
+  const place = stack === 'encoder' ? 'encoder layer {number}' : 'decoder layer {number}';
+  return `${t(place, { number: Number(layer) + 1 })}: ${off}`;
 }
 
 export function describeSwitches(switches: readonly string[]): string[] {

@@ -3,6 +3,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 
 import { loading, progress, running } from '../engine/load.ts';
+import { runningOn } from '../engine/running-on.ts';
 import { unsettled, views } from '../translation/live.ts';
 import { viewText } from '../translation/views.ts';
 import { t, told } from '../texts/texts.ts';
@@ -34,7 +35,7 @@ export function Announcer() {
       effect(() => {
         const now = running.value;
         if (now !== null && progress.peek() !== null)
-          setWords(`${t('The model is ready.')} ${now.info.device.notice}`);
+          setWords(`${t('The model is ready.')} ${runningOn(now.info.device.notice)}`);
       }),
     ];
     return () => {

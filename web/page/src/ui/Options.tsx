@@ -6,12 +6,12 @@ import { load, loading, reload, running, startingChoice } from '../engine/load.t
 import { megabytes } from '../engine/progress.ts';
 import { modelName, toChoice } from '../engine/source.ts';
 import type { ModelChoice } from '../engine/source.ts';
+import { runningOn } from '../engine/running-on.ts';
 import { notify } from '../notices.ts';
 import { MAX_ALTERNATIVES, MAX_BEAMS, alternatives, beams, device, glossary } from '../settings.ts';
 import type { DeviceChoice } from '../settings.ts';
 import { hasNoGlossary } from '../translation/glossary.ts';
 import { searchBeams } from '../translation/live.ts';
-import { sentence } from '../words.ts';
 import { DeviceCheck } from './DeviceCheck.tsx';
 import { CloseIcon, FolderIcon } from './icons.tsx';
 import { t, told } from '../texts/texts.ts';
@@ -161,7 +161,7 @@ function DeviceOptions() {
       </div>
       {now !== null && (
         <p class="quiet" data-testid="device-notice">
-          {sentence(now.info.device.notice)}
+          {runningOn(now.info.device.notice)}
         </p>
       )}
       {now?.info.device.kind === 'gpu' && <DeviceCheck />}

@@ -161,7 +161,7 @@ function Compared({ text, before }: { text: string; before: string | null }) {
     <>
       {changes(text, before).map(({ text, changed }, part) =>
         changed ? (
-          <mark class="changed" title={`As trained: ${before}`} key={part}>
+          <mark class="changed" title={t('As trained: {text}', { text: before })} key={part}>
             {text}
           </mark>
         ) : (

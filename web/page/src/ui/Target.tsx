@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { cancelLoad, loading, progress, running } from '../engine/load.ts';
 import { languageName, languageTag, targetsOf } from '../engine/languages.ts';
 import { languages, modelName } from '../engine/source.ts';
+import { runningOn } from '../engine/running-on.ts';
 import { notify } from '../notices.ts';
 import { showConfidence, text } from '../settings.ts';
 import { direction } from '../translation/direction.ts';
@@ -107,7 +108,7 @@ function Status() {
     ...(speed === null ? [] : [t('{count} tokens/s', { count: speed < 10 ? speed.toFixed(1) : Math.round(speed) })]),
   ];
   return (
-    <span class="number" title={device.notice}>
+    <span class="number" title={runningOn(device.notice)}>
       {parts.join(' · ')}
     </span>
   );
