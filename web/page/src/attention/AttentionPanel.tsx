@@ -59,6 +59,7 @@ export function AttentionPanel() {
             <div class="attention__side">
               <Side />
             </div>
+            {look.value !== 'positions' && <Changes />}
           </div>
           <LeftOut />
         </>
@@ -140,8 +141,6 @@ function Side() {
           )}
         </>
       )}
-      {model !== undefined && model.encoderLayers > 0 && <KindSwitch layers={model.encoderLayers} />}
-      {model !== undefined && <PartSwitch encoder={model.encoderLayers} decoder={model.decoderLayers} />}
       {(how === 'map' || how === 'heads') && (
         <>
           {how === 'map' || mapScale.value !== 'linear' ? <Legend /> : <Legend ends={['0', t('a head’s most')]} />}
@@ -156,6 +155,18 @@ function Side() {
         width={model === undefined || heads === undefined ? null : Math.round(model.dModel / heads)}
       />
     </>
+  );
+}
+
+/** What can be changed in the model, to see what it does without. A trace file has no model. */
+function Changes() {
+  const model = opened.value === null ? running.value?.info.model : undefined;
+  if (model === undefined) return null;
+  return (
+    <div class="attention__changes">
+      {model.encoderLayers > 0 && <KindSwitch layers={model.encoderLayers} />}
+      <PartSwitch encoder={model.encoderLayers} decoder={model.decoderLayers} />
+    </div>
   );
 }
 
