@@ -128,6 +128,8 @@ impl From<TraceError> for CliError {
             TraceError::Translate(error) => error.into(),
             TraceError::Score(error) => error.into(),
             TraceError::Cancelled => Self::Interrupted,
+            // names of taps come from options
+            TraceError::Forward(error @ ForwardError::Tap { .. }) => Self::Usage(error.to_string()),
             error => Self::Trace(error),
         }
     }

@@ -8,6 +8,7 @@ use wordloom::evaluate::{Bleu, Chrf, EvaluateError, Required, Rouge, bleu, chrf,
 use super::CliError;
 use super::lines::Lines;
 use super::output::Output;
+use super::table::counted;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -56,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         return run_rouge(arguments, &hypotheses, &references);
     }
     let scores = match lines.is_empty() {
+        true if hypotheses.is_empty() => return Err(named(EvaluateError::NoLines)),
         true => None,
         false => Some((bleu(&hypotheses, &lines).map_err(named)?, chrf(&hypotheses, &lines).map_err(named)?)),
     };
@@ -157,7 +159,8 @@ fn columns(path: &Path, lines: &[String], names: &[String]) -> Result<References
         let cell = |(index, row): (usize, &String)| {
             let (cells, number) = (cells(row), index + 2);
             cells.get(place).cloned().ok_or_else(|| {
-                invalid(format!(", line {number}: {} columns, so there is no {name:?}", cells.len()))
+                let cells = counted(cells.len(), "column");
+                invalid(format!(", line {number}: {cells}, so there is no {name:?}"))
             })
         };
         let lines = rows.iter().enumerate().map(cell).collect::<Result<_, _>>()?;
@@ -177,13 +180,13 @@ fn missing(arguments: &Arguments, path: &Path, hypotheses: &[&str]) -> Result<Wo
     let invalid = |problem: String| CliError::Input(format!("{}{problem}", path.display()));
     let required = read_lines(Some(path))?;
     if required.len() != hypotheses.len() {
-        let (lines, count) = (required.len(), hypotheses.len());
-        let problem = format!(" has {lines} lines, but {} has {count}", name_of_hypotheses(arguments));
+        let (lines, count) = (counted(required.len(), "line"), hypotheses.len());
+        let problem = format!(" has {lines}, but {} has {count}", name_of_hypotheses(arguments));
         return Err(invalid(problem));
     }
     let mut missing = Vec::new();
     for (number, (line, hypothesis)) in (1..).zip(required.iter().zip(hypotheses)) {
-        let words = Required::new(line.trim_end().rsplit('\t').next().unwrap_or_default());
+        let words = Required::new(line.rsplit('\t').next().unwrap_or_default());
         if words.is_empty() {
             return Err(invalid(format!(", line {number}: there is no word that must be there")));
         }
@@ -230,7 +233,8 @@ fn name_files(arguments: &Arguments, references: &References, error: &EvaluateEr
     let hypotheses = name_of_hypotheses(arguments);
     match error {
         EvaluateError::LineCounts { hypotheses: count, reference, lines } => format!(
-            "{hypotheses} has {count} lines, but {} has {lines}; each hypothesis needs a line in each reference",
+            "{hypotheses} has {}, but {} has {lines}; each hypothesis needs a line in each reference",
+            counted(*count, "line"),
             references.get(reference - 1).map_or("a reference", |(name, _)| name)
         ),
         error => format!("{hypotheses}: {error}"),

@@ -30,8 +30,9 @@ Hugging Face's generate:
   null switches off what the model's own files set;
   do_sample with temperature, top_k, top_p and seed, a number of your choice
 
-An answer has sequences, sequences_scores and step_logprobs, best first, with
-start token or prompt and end token, without padding; null is -infinity.
+An answer has sequences, sequences_scores and step_logprobs, best first (samples
+as they are drawn), with start token or prompt and end token, without padding;
+null is -infinity.
 
 Example:
   echo '{\"input_ids\": [4673, 951, 258, 0], \"num_beams\": 1}' | wordloom generate")]

@@ -18,6 +18,7 @@ use wordloom::{Model, WeightPrecision};
 use super::CliError;
 use super::output::Output;
 use super::setup::{DeviceArguments, model_files};
+use super::table::counted;
 use trial::Trial;
 
 #[derive(clap::Args)]
@@ -88,6 +89,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         .map(|(name, info)| json!({ "name": name, "dtype": info.dtype.to_string(), "shape": info.shape }))
         .collect();
     let tokenizer = model.tokenizer();
+    let languages = tokenizer.as_ref().map(|tokenizer| tokenizer.languages()).unwrap_or_default();
     let task = |task: &Task| json!({ "name": task.name, "prefix": task.prefix, "options": task.options });
     json!({
         "model": model.label(),
@@ -112,6 +114,7 @@ fn as_json(model: &Model, trial: Option<&Trial>) -> serde_json::Value {
         "device_bytes_q8": device_bytes(model, WeightPrecision::Q8),
         "generation": model.generation_config(),
         "tokenizer": tokenizer.is_ok(),
+        "languages": languages,
         "tasks": tokenizer.map(|tokenizer| tokenizer.tasks().iter().map(task).collect()).unwrap_or_else(|_| Vec::new()),
         "tensors": tensors,
     })
@@ -132,7 +135,8 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         }
         let StackConfig { layers, heads, d_k, d_v, ffn_width } = stack;
         let values = if d_v == d_k { String::new() } else { format!(" and values of {d_v}") };
-        format!("{layers} layers, {heads} heads of {d_k}{values}, feed-forward {ffn_width}")
+        let (layers, heads) = (counted(layers, "layer"), counted(heads, "head"));
+        format!("{layers}, {heads} of {d_k}{values}, feed-forward {ffn_width}")
     };
     let vocabulary = match config.embeddings {
         EmbeddingSharing::Shared if config.architecture() != Architecture::EncoderDecoder => {
@@ -217,7 +221,7 @@ fn text(model: &Model) -> String {
         Ok(tokenizer) => {
             let mut text = format!("tokenizer in {}", tokenizer.origin());
             if let languages @ [_, ..] = &tokenizer.languages()[..] {
-                text += &format!(", {} languages: {}", languages.len(), languages.join(" "));
+                text += &format!(", {}: {}", counted(languages.len(), "language"), languages.join(" "));
             }
             if let tasks @ [_, ..] = tokenizer.tasks() {
                 let one = |task: &Task| match &*task.prefix {

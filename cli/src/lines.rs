@@ -205,5 +205,10 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
         let byte = error.utf8_error().valid_up_to() + 1;
         CliError::Input(format!("{}: not UTF-8 at byte {byte}; convert it, for example with iconv", at()))
     })?;
+    // a byte-order mark is no text
+    let text = match text.strip_prefix('\u{feff}').filter(|_| number == 1) {
+        Some(text) => text.to_owned(),
+        None => text,
+    };
     Ok(Some(Line { number, text, bytes: bytes as u64 }))
 }

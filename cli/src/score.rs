@@ -1,6 +1,6 @@
 //! `wordloom score`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,6 +16,7 @@ use super::lines::{Line, Lines};
 use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, count};
+use super::table::counted;
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]
@@ -144,26 +145,28 @@ impl Scorer {
         options.source_language.clone_from(&arguments.source_lang);
         options.target_language.clone_from(&arguments.target_lang);
         let (direction, search) =
-            resolve_languages(tokenizer, &options, self.transformer.generation_config())?;
-        let name = |path: &Option<PathBuf>| path.as_deref().unwrap_or(Path::new("-")).display().to_string();
-        let (sources, targets) = (all(sources)?, Named { lines: all(targets)?, from: targets });
-        if sources.len() != targets.lines.len() {
+            resolve_languages(tokenizer, &options, self.transformer.generation_config())
+                .map_err(|error| CliError::Usage(error.to_string()))?;
+        let [sources, targets] = [sources, targets].map(|from| all(from).map(|lines| Named { lines, from }));
+        let (sources, targets) = (sources?, targets?);
+        if sources.lines.len() != targets.lines.len() {
             return Err(CliError::Input(format!(
-                "{} has {} lines, but {} has {}; each source needs its target",
-                name(&arguments.source),
-                sources.len(),
-                name(&arguments.target),
+                "{} has {}, but {} has {}; each source needs its target",
+                sources.from.name(),
+                counted(sources.lines.len(), "line"),
+                targets.from.name(),
                 targets.lines.len()
             )));
         }
         let mut total = Total::default();
-        for (sources, lines) in sources.chunks(ROUND).zip(targets.lines.chunks(ROUND)) {
-            let requests = sources
+        for (source_lines, lines) in sources.lines.chunks(ROUND).zip(targets.lines.chunks(ROUND)) {
+            let requests = source_lines
                 .iter()
                 .zip(lines)
                 .map(|(source, target)| {
                     self.pair(tokenizer, (&direction, &search), &source.text, &target.text).map_err(|error| {
-                        CliError::Input(format!("{}: {error}", targets.from.place(target.number)))
+                        let lines = if is_of_source(&error) { sources.from } else { targets.from };
+                        CliError::Input(format!("{}: {error}", lines.place(target.number)))
                     })
                 })
                 .collect::<Result<Vec<_>, _>>()?;
@@ -296,6 +299,11 @@ fn bytes(lines: &[Line]) -> u64 {
     lines.iter().map(|line| line.bytes).sum()
 }
 
+/// Whether a pair is refused because of its source.
+fn is_of_source(error: &CliError) -> bool {
+    matches!(error, CliError::Score(ScoreError::TooLong { input: "input_ids", .. }))
+}
+
 /// A line without its carriage return.
 fn text(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
@@ -312,25 +320,19 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
     let translates = transformer.config().architecture() == Architecture::EncoderDecoder;
-    if translates && !["labels", "target_ids"].iter().any(|key| json.contains(key)) {
-        return Err(CliError::Input(format!("{place}: the key \"labels\" is missing: the ids to score")));
-    }
-    let mut targets = Vec::new();
-    for key in ["labels", "target_ids"] {
-        if json.contains(key) {
-            let ids: Vec<i64> = json.take(key)?;
-            if !targets.is_empty() {
-                return Err(CliError::Input(format!(
-                    "{place}: labels and target_ids are the same; give one"
-                )));
-            }
-            targets = target_ids(place, key, &ids)?;
+    let targets = match labels(place, &mut json)? {
+        None if translates => {
+            let problem = "the key \"labels\" is missing: the ids to score";
+            return Err(CliError::Input(format!("{place}: {problem}")));
         }
+        targets => targets.unwrap_or_default(),
+    };
+    let decoder_start_token_id = json.take_if_set("decoder_start_token_id")?;
+    if decoder_start_token_id.is_some() && !translates {
+        let problem = "decoder_start_token_id is for models with an encoder; leave it out";
+        return Err(CliError::Input(format!("{place}: {problem}")));
     }
-    let mut options = GenerationConfig::default();
-    if json.contains("decoder_start_token_id") {
-        options.decoder_start_token_id = Some(json.take("decoder_start_token_id")?);
-    }
+    let options = GenerationConfig { decoder_start_token_id, ..GenerationConfig::default() };
     if let Some((key, _)) = json.entries().next() {
         return Err(CliError::Input(format!(
             "{place}: the key {key:?} is not known; use input_ids, labels (or target_ids), decoder_start_token_id"
@@ -338,6 +340,23 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
     }
     let request = transformer.score_request(input_ids, targets, &options);
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
+}
+
+/// The ids to score, under one of their names, if there are any.
+fn labels(place: &str, json: &mut JsonObject) -> Result<Option<Vec<u32>>, CliError> {
+    let mut labels = None;
+    for key in ["labels", "target_ids"] {
+        let Some(ids) = json.take_if_set::<Vec<i64>>(key)? else { continue };
+        if labels.is_some() {
+            return Err(CliError::Input(format!("{place}: labels and target_ids are the same; give one")));
+        }
+        let ids = target_ids(place, key, &ids)?;
+        if ids.is_empty() {
+            return Err(CliError::Input(format!("{place}: {key} has no token to score; give at least one")));
+        }
+        labels = Some(ids);
+    }
+    Ok(labels)
 }
 
 /// Labels without Hugging Face's padding, -100.

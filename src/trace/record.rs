@@ -231,6 +231,7 @@ fn distribution(logits: &[f32], chosen: u32, count: usize) -> (f32, Vec<(u32, f3
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
     let log_probability = |logit: f32| (f64::from(logit - largest) - sum.ln()) as f32;
+    let count = count.min(logits.len());
     let mut best: Vec<(u32, f32)> = Vec::with_capacity(count + 1);
     for (id, &logit) in (0..).zip(logits) {
         if !logit.is_finite() {

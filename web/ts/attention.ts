@@ -1,5 +1,5 @@
 /** Attention weights with their tokens. */
-import { MAP_CHOICE, onlyKnown } from './check-input.js';
+import { areTokens, MAP_CHOICE, onlyKnown } from './check-input.js';
 import { WordloomError } from './errors.js';
 import type { AttentionInput, AttentionMap, EngineInfo, Token, TranslateOptions, Translation } from './types.js';
 import type { Abort, Engine } from './wordloom_web.js';
@@ -46,8 +46,4 @@ export async function attentionOf(
   }
   const targetTokens = sentence.hypotheses[0]?.tokens ?? [];
   return attentionMap(engine, { sourceTokens: sentence.sourceTokens, targetTokens, ...rest }, abort);
-}
-
-function areTokens(tokens: unknown): tokens is readonly Token[] {
-  return Array.isArray(tokens) && tokens.every((token) => typeof token?.id === 'number');
 }

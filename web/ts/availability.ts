@@ -1,5 +1,6 @@
 /** Whether the bundled model translates a pair of languages, and whether the browser has it. */
 import { BUNDLED_LANGUAGES, bundledModel } from './bundled-model.js';
+import { onlyKnown } from './check-input.js';
 import { WordloomError } from './errors.js';
 import { addressOf } from './loading/address.js';
 import { keyOf, lockName, storeFor } from './loading/store.js';
@@ -14,7 +15,9 @@ export interface LanguagePair {
   targetLanguage?: string;
 }
 
-export function translates({ sourceLanguage, targetLanguage }: LanguagePair): boolean {
+export function translates(pair: LanguagePair): boolean {
+  onlyKnown('The pair', pair, ['sourceLanguage', 'targetLanguage']);
+  const { sourceLanguage, targetLanguage } = pair;
   const matches = (tag: string | undefined, language: string) =>
     tag === undefined || languageOf(tag) === language;
   return matches(sourceLanguage, BUNDLED_LANGUAGES.source) && matches(targetLanguage, BUNDLED_LANGUAGES.target);

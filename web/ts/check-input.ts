@@ -1,11 +1,39 @@
 /** Checks of arguments: a misspelt name is an error, not a default. */
 import { WordloomError } from './errors.js';
+import type { Token } from './types.js';
 
 /** Throws if `given` is not an object, or has a key that is not in `known`. */
 export function onlyKnown(name: string, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) throw new WordloomError('input', `${name} must be an object with ${known.join(', ')}.`);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new WordloomError('input', `${name} must be an object with ${known.join(', ')}.`);
+  }
   const other = Object.keys(given).find((key) => !known.includes(key));
-  if (other !== undefined) throw new WordloomError('input', `${name} has no ${JSON.stringify(other)}; there are ${known.join(', ')}.`);
+  if (other === undefined) return;
+  const are = known.length === 1 ? 'there is only' : 'there are';
+  throw new WordloomError('input', `${name} has no ${JSON.stringify(other)}; ${are} ${known.join(', ')}.`);
+}
+
+/** Throws if the options of a call are not an object; `undefined` and `null` are no options. The engine checks the names. */
+export function anyOptions(options: unknown): void {
+  if (options === undefined || options === null) return;
+  if (typeof options === 'object' && !Array.isArray(options)) {
+    // JSON, which the engine gets, has no such values
+    const [big] = Object.entries(options).find(([, value]) => typeof value === 'bigint') ?? [];
+    if (big === undefined) return;
+    throw new WordloomError('input', `${big} is a BigInt; it must be a number.`);
+  }
+  throw new WordloomError('input', `The options must be an object, and are a ${Array.isArray(options) ? 'list' : typeof options}.`);
+}
+
+/** As `onlyKnown`, for options that can be left out. */
+export function onlyOptions(options: unknown, known: readonly string[] = ['signal']): void {
+  if (options !== undefined && options !== null) onlyKnown('The last argument', options, known);
+}
+
+/** Throws unless `value` is one of `allowed`. */
+export function oneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): T {
+  if (allowed.includes(value as T)) return value as T;
+  throw new WordloomError('input', `${name} is ${shown(value)}; it can be ${allowed.join(', ')}.`);
 }
 
 export function wholeNumber(value: unknown, name: string): number {
@@ -13,4 +41,41 @@ export function wholeNumber(value: unknown, name: string): number {
   throw new WordloomError('input', `${name} must be a whole number from 0 on, and is ${String(value)}.`);
 }
 
+export function trueOrFalse(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new WordloomError('input', `${name} is ${shown(value)}; it can be true or false.`);
+}
+
+/** Throws unless `value` is missing or a function. */
+export function checkFunction(value: unknown, name: string): void {
+  if (value !== undefined && typeof value !== 'function') throw new WordloomError('input', `${name} is no function.`);
+}
+
+/** The type, for callers without TypeScript: the wasm module does not check it. */
+export function string(value: unknown, name = 'text'): string {
+  if (typeof value === 'string') return value;
+  throw new WordloomError('input', `${name} must be a string, and is ${value === null ? 'null' : typeof value}.`);
+}
+
+/** Throws unless `signal` is missing or can be listened to. */
+export function checkSignal(signal: unknown): asserts signal is AbortSignal | undefined {
+  if (signal !== undefined && !isSignal(signal)) throw new WordloomError('input', 'signal is no AbortSignal.');
+}
+
+export function isSignal(signal: unknown): signal is AbortSignal {
+  const { addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>;
+  return typeof addEventListener === 'function' && typeof removeEventListener === 'function';
+}
+
+export function areTokens(tokens: unknown): tokens is readonly Token[] {
+  return Array.isArray(tokens) && tokens.every((token) => typeof token?.id === 'number');
+}
+
+/** A value for a message. */
+export function shown(value: unknown): string {
+  return JSON.stringify(String(value));
+}
+
 export const MAP_CHOICE = ['kind', 'layer', 'head', 'sentence'];
+export const KINDS = ['encoder', 'decoder', 'cross'] as const;
+export const COLOUR_MAPS = ['viridis', 'magma', 'cividis', 'greys'] as const;

@@ -1,7 +1,7 @@
 /** The check of a GPU in a browser: every kernel against the CPU, then searches, pictures and a training. */
+import { checkFunction, oneOf, onlyOptions } from './check-input.js';
 import type { DeviceCheck } from './check-types.js';
 import { Client } from './client.js';
-import { WordloomError } from './errors.js';
 import { trainChannel } from './train-channel.js';
 import type { CallOptions } from './types.js';
 
@@ -19,14 +19,15 @@ export interface CheckOptions extends CallOptions {
  * Compares every kernel of a GPU with the CPU, in a worker of its own. Keep the result's `passOver`, and give it to
  * `Translator.create`: a kernel that is wrong on this device then never runs.
  */
-export async function checkDevice({ device = 'auto', signal, onProgress }: CheckOptions = {}): Promise<DeviceCheck> {
-  if (device !== 'auto' && device !== 'gpu') {
-    throw new WordloomError('input', `device is "${String(device)}"; it must be "auto" or "gpu".`);
-  }
+export async function checkDevice(options: CheckOptions = {}): Promise<DeviceCheck> {
+  onlyOptions(options, ['device', 'signal', 'onProgress']);
+  const { device = 'auto', signal, onProgress } = options ?? {};
+  oneOf('device', device, ['auto', 'gpu']);
+  checkFunction(onProgress, 'onProgress');
   const client = new Client(trainChannel('A check'), undefined);
   try {
     return await client.call('checkDevice', device, signal, onProgress ?? (() => {}));
   } finally {
-    client.destroy();
+    client.destroy('The check was stopped.');
   }
 }

@@ -1,4 +1,5 @@
 /** The caller's side of a channel: calls with ids, aborts, progress, and the end of the engine. */
+import { checkSignal } from './check-input.js';
 import { aborted, fromWire, toWordloomError, WordloomError } from './errors.js';
 import type { Calls, Channel, FromEngine, Method, ToEngine } from './protocol.js';
 import type { ProgressEvent } from './types.js';
@@ -37,8 +38,10 @@ export class Client {
     partial?: (partial: never) => void,
   ): Promise<Calls[M]['output']> {
     if (this.#over) return Promise.reject(again(this.#over));
-    if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-      return Promise.reject(new WordloomError('input', 'signal is no AbortSignal.'));
+    try {
+      checkSignal(signal);
+    } catch (error) {
+      return Promise.reject(error);
     }
     if (signal?.aborted) return Promise.reject(abortedBy(signal));
     const id = this.#nextId++;
@@ -73,9 +76,9 @@ export class Client {
   }
 
   /** Aborts pending calls, and terminates the worker when the device's memory is free. */
-  destroy(): void {
+  destroy(reason = 'The translator was destroyed.'): void {
     if (this.#over) return;
-    this.#end(aborted('The translator was destroyed.'));
+    this.#end(aborted(reason));
     this.#channel.post({ type: 'destroy' });
     this.#lastMoments = setTimeout(() => this.#channel.close(), LAST_MOMENTS_MS);
   }
@@ -129,7 +132,7 @@ function again(error: WordloomError): WordloomError {
   return new WordloomError(error.kind, error.message, { cause: error, code: error.code, values: error.values });
 }
 
-function abortedBy(signal: AbortSignal | undefined): WordloomError {
+export function abortedBy(signal: AbortSignal | undefined): WordloomError {
   return new WordloomError('aborted', 'The call was cancelled.', { cause: signal?.reason });
 }
 

@@ -1,7 +1,8 @@
 /** Documents in a browser: their text is translated, and everything else stays. */
-import { Client } from './client.js';
+import { anyOptions, checkFunction, checkSignal, onlyKnown } from './check-input.js';
+import { abortedBy, Client } from './client.js';
 import type { DocumentInput, DocumentOptions, DocumentText, WireText } from './document-types.js';
-import { aborted, WordloomError } from './errors.js';
+import { WordloomError } from './errors.js';
 import type { Channel } from './protocol.js';
 import type { TranslatorBase } from './translator.js';
 import type { Sentence, TranslateOptions } from './types.js';
@@ -16,6 +17,9 @@ const FIRST_WINDOW = 600;
 const LONGEST_WINDOW = 20_000;
 /** Other calls of the translator wait at most about as long, milliseconds. */
 const TURN_MS = 1_500;
+
+/** Options of `translate` whose results a document has no place for. */
+const NOT_FOR_DOCUMENTS = ['nBest', 'alignments', 'attention', 'keepAttention'];
 
 /** A translator with the options of its calls. */
 interface Step {
@@ -34,9 +38,24 @@ export async function translateDocument(
   document: DocumentInput,
   options: DocumentOptions = {},
 ): Promise<Blob> {
-  const { columns = [], via, onProgress, signal, ...search } = options;
+  anyOptions(options);
+  const { columns = [], via, onProgress, signal, ...search } = options ?? {};
   const { name, data } = contentOf(document);
-  if (signal?.aborted) throw aborted();
+  checkTranslator(translator, 'The translator');
+  const [other] = Object.keys(search).filter((name) => NOT_FOR_DOCUMENTS.includes(name));
+  if (other !== undefined) throw new WordloomError('input', `A document takes no ${other}; translate does.`);
+  if (via !== undefined) {
+    onlyKnown('via', via, ['translator', 'options']);
+    checkTranslator(via.translator, 'via.translator');
+    anyOptions(via.options);
+  }
+  if (!Array.isArray(columns)) throw new WordloomError('input', 'columns must be a list of names or numbers of columns.');
+  if (columns.length > 0 && !/\.(csv|tsv)$/i.test(name)) {
+    throw new WordloomError('input', `columns are those of a table (.csv, .tsv), and ${name} is none.`);
+  }
+  checkFunction(onProgress, 'onProgress');
+  checkSignal(signal);
+  if (signal?.aborted) throw abortedBy(signal);
   const client = new Client(channel(), undefined);
   try {
     const texts = await client.call('documentRead', { name, data, columns: columns.map(String) }, signal);
@@ -166,6 +185,11 @@ function channel(): Channel {
   }
   const worker = new Worker(new URL('./document-worker.js', import.meta.url), { type: 'module', name: 'wordloom-documents' });
   return toWorker(worker, 'document-worker.js');
+}
+
+function checkTranslator(translator: unknown, name: string): void {
+  if (typeof (translator as TranslatorBase | undefined)?.translate === 'function') return;
+  throw new WordloomError('input', `${name} is no translator; Translator.create makes one.`);
 }
 
 /** Checks the type for callers without TypeScript. */

@@ -41,6 +41,12 @@ export class WordloomError extends Error implements ErrorName {
     this.values = options?.values;
     this.name = kind === 'aborted' ? 'AbortError' : 'WordloomError';
   }
+
+  /** Entries of the package bring copies of this class. An error of one copy is an instance of all of them. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== WordloomError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return value instanceof Error && /^(Wordloom|Abort)Error$/.test(value.name) && 'kind' in value && KINDS.has(String(value.kind));
+  }
 }
 
 /** Converts a thrown value to a `WordloomError`. A value without a kind is a bug in Wordloom. */
@@ -71,6 +77,6 @@ export function fromWire(error: WireError): WordloomError {
   return new WordloomError(error.kind, error.message, error);
 }
 
-export function aborted(message = 'The translation was cancelled.'): WordloomError {
+export function aborted(message = 'The call was cancelled.'): WordloomError {
   return new WordloomError('aborted', message);
 }

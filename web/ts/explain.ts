@@ -1,11 +1,13 @@
 /** Converts a request for an explanation to its message, and the engine's answer to its type. */
+import { anyOptions } from './check-input.js';
 import { WordloomError } from './errors.js';
 import type { ChosenHypothesis, Explanation, ExplainOptions } from './explain-types.js';
 import type { WireExplain } from './protocol.js';
-import { wireTrace } from './trace.js';
+import { wirePair } from './trace.js';
 import type { EngineExplanation } from './wordloom_web.js';
 
 export function wireExplain(text: string | ChosenHypothesis, options: ExplainOptions): WireExplain {
+  anyOptions(options);
   const { token, kind = 'encoder', layer = null, head = 0, target = null, signal: _, ...search } = options ?? {};
   if (typeof token !== 'string' && !(Number.isInteger(token) && token >= 0)) {
     throw new WordloomError('input', 'token must be a word of the text, or its number from 0.');
@@ -13,8 +15,10 @@ export function wireExplain(text: string | ChosenHypothesis, options: ExplainOpt
   const choice = { ...search, token: typeof token === 'string' ? token : `#${token}`, kind, layer, head };
   if (typeof text === 'string') return { ...choice, text, target, sentence: null };
   if (target !== null) throw new WordloomError('input', 'target belongs to a text; a translated sentence has its own.');
-  const [sentence] = wireTrace({ sentences: [text] }).sentences;
-  const { tokens: _tokens, ...pair } = sentence!;
+  if (typeof text !== 'object' || text === null) {
+    throw new WordloomError('input', 'The first argument must be a text, or an object with sentence, hypothesis.');
+  }
+  const { tokens: _tokens, ...pair } = wirePair(text, 'The first argument');
   return { ...choice, text: '', target, sentence: pair };
 }
 

@@ -1,6 +1,8 @@
 /** What the hub says about a model, before it is downloaded. */
+import { checkSignal, onlyOptions, shown } from './check-input.js';
+import { abortedBy } from './client.js';
 import { WordloomError } from './errors.js';
-import { hubText } from './hub-name.js';
+import { hubName, hubText } from './hub-name.js';
 import { chosenFiles } from './loading/folder.js';
 import { describe } from './loading/hub.js';
 import { toWire } from './source.js';
@@ -18,14 +20,20 @@ export interface HubModel {
   languages: string[];
 }
 
+export const DESCRIBE_OPTIONS = ['endpoint', 'token', 'signal'];
+
 /** Asks the hub about a model, `owner/name` or `owner/name@revision`. It downloads no file. */
 export async function describeHubModel(
   model: string,
   options: CallOptions & Pick<CreateOptions, 'endpoint' | 'token'> = {},
 ): Promise<HubModel> {
-  const { signal = new AbortController().signal, ...rest } = options;
-  const { source } = toWire({ ...rest, model }, undefined, globalThis.location?.href ?? 'https://localhost');
-  if (source.from !== 'hub') throw new WordloomError('input', `${JSON.stringify(model)} is no name of the hub: owner/name.`);
+  onlyOptions(options, DESCRIBE_OPTIONS);
+  const { signal = new AbortController().signal, ...rest } = options ?? {};
+  checkSignal(signal);
+  if (signal.aborted) throw abortedBy(signal);
+  if (typeof model !== 'string' || !hubName(model)) throw new WordloomError('input', `${shown(model)} is no name of the hub: owner/name.`);
+  const { source } = toWire({ ...rest, model }, undefined, globalThis.location?.href ?? 'file:///');
+  if (source.from !== 'hub') throw new WordloomError('internal', `${model} has become no name of the hub.`);
   const { commit, files, family = null, licence = null, languages } = await describe(source, signal);
   const sizes = chosenFiles([...files.keys()], family).map((name) => files.get(name)?.size);
   const known = sizes.length > 0 && sizes.every((size) => size !== undefined);

@@ -1,4 +1,5 @@
 /** Names of models on the Hugging Face hub: `owner/name` and `owner/name@revision`. */
+import { string } from './check-input.js';
 
 export interface HubName {
   /** `owner/name` */
@@ -25,6 +26,7 @@ const REVISION = /^(?!.*\.\.)[\w][\w./-]{0,199}$/;
  * `a/b/` and `a/b/c` are relative URLs, and `a/b` is a name.
  */
 export function hubName(text: string): HubName | undefined {
+  string(text);
   const at = text.indexOf('@');
   const name = at < 0 ? text : text.slice(0, at);
   const revision = at < 0 ? MAIN : text.slice(at + 1);

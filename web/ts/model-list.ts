@@ -1,5 +1,7 @@
 /** `models.json`, the list of models that a site offers (`docs/models-json.md`). It is read like a stranger's file. */
-import { aborted, WordloomError } from './errors.js';
+import { checkSignal, onlyOptions, shown } from './check-input.js';
+import { abortedBy } from './client.js';
+import { WordloomError } from './errors.js';
 import { readLimited } from './loading/limited.js';
 
 export interface ListedModel {
@@ -38,20 +40,23 @@ const FILE = /^\w[\w.-]{0,199}$/;
 
 /** Fetches and checks a list. `url` is relative to the page. */
 export async function readModelList(url: string | URL = 'models.json', options: { signal?: AbortSignal } = {}): Promise<ModelList> {
+  onlyOptions(options);
+  const { signal } = options ?? {};
+  checkSignal(signal);
+  if (signal?.aborted) throw abortedBy(signal);
   let address: URL;
   try {
     address = new URL(url, globalThis.location?.href);
   } catch (error) {
-    throw new WordloomError('input', `${String(url)} is no address of a list; it must be absolute outside of a page.`, { cause: error });
+    throw new WordloomError('input', `${shown(url)} is no address of a list; it must be absolute outside of a page.`, { cause: error });
   }
-  const { signal } = options;
   let bytes: Uint8Array;
   try {
     const response = await fetch(address, { signal, cache: 'no-cache' });
     if (!response.ok) throw new WordloomError('network', `${address.href} answered with status ${response.status}.`);
     bytes = await readLimited(response, MOST_BYTES);
   } catch (error) {
-    if (signal?.aborted) throw aborted();
+    if (signal?.aborted) throw abortedBy(signal);
     if (error instanceof WordloomError) throw error;
     if (error instanceof RangeError) throw new WordloomError('input', `${address.href} is no list of models: ${error.message}.`);
     throw new WordloomError('network', `${address.href} could not be fetched.`, { cause: error });

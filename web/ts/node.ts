@@ -4,16 +4,17 @@ import { Worker } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import { type Availability, type LanguagePair, translates } from './availability.js';
 import { bundledModel } from './bundled-model.js';
+import { onlyOptions } from './check-input.js';
 import { WordloomError } from './errors.js';
-import { describeHubModel as describe, type HubModel } from './hub-model.js';
+import { DESCRIBE_OPTIONS, describeHubModel as describe, type HubModel } from './hub-model.js';
 import { hubName } from './hub-name.js';
 import { inThread } from './in-thread.js';
 import type { Channel } from './protocol.js';
-import { toWire } from './source.js';
+import { checkNames, toWire } from './source.js';
 import { Client } from './client.js';
-import { openTraceBehind, type Trace } from './trace.js';
+import { openTraceBehind, type OpenTraceOptions, type Trace } from './trace.js';
 import { connect, TranslatorBase } from './translator.js';
-import type { CallOptions, CreateOptions } from './types.js';
+import type { CreateOptions } from './types.js';
 
 export * from './types.js';
 export { Trace } from './trace.js';
@@ -26,14 +27,16 @@ export { removeStoredModel, type StoredModel, storedModels } from './stored-mode
 export type { Availability, LanguagePair } from './availability.js';
 
 /** Asks the hub about a model, `owner/name` or `owner/name@revision`. It downloads no file. */
-export function describeHubModel(model: string, options: Parameters<typeof describe>[1] = {}): Promise<HubModel> {
+export async function describeHubModel(model: string, options: Parameters<typeof describe>[1] = {}): Promise<HubModel> {
+  onlyOptions(options, DESCRIBE_OPTIONS);
   return describe(model, { ...options, ...ofEnvironment(options) });
 }
 
 /** The hub's address and token, from the environment where they are not given. */
-function ofEnvironment({ endpoint, token }: Pick<CreateOptions, 'endpoint' | 'token'>) {
+function ofEnvironment(options: Pick<CreateOptions, 'endpoint' | 'token'> | undefined) {
   const { HF_ENDPOINT, HF_TOKEN } = process.env;
-  return { endpoint: endpoint ?? (HF_ENDPOINT || undefined), token: token ?? (HF_TOKEN || undefined) };
+  const { endpoint = HF_ENDPOINT?.trim() || undefined, token = HF_TOKEN?.trim() || undefined } = options ?? {};
+  return { endpoint, token };
 }
 
 export class Translator extends TranslatorBase {
@@ -43,9 +46,11 @@ export class Translator extends TranslatorBase {
    */
   static async create(options: CreateOptions = {}): Promise<Translator> {
     const here = pathToFileURL(`${process.cwd()}/`).href;
+    checkNames(options);
     const { model } = options;
-    const isPath = typeof model === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(model) && (!hubName(model) || existsSync(model));
-    const local = { ...options, ...ofEnvironment(options), ...(isPath ? { model: pathToFileURL(model) } : {}) };
+    const name = typeof model === 'string' ? hubName(model) : undefined;
+    const isPath = typeof model === 'string' && model.trim() !== '' && !/^[a-z][a-z\d+.-]+:/i.test(model) && (!name || existsSync(model));
+    const local = { ...options, ...(isPath ? { model: pathToFileURL(model) } : name ? ofEnvironment(options) : {}) };
     const wire = toWire(local, bundledModel(), here);
     if (wire.device === 'gpu') {
       throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
@@ -66,9 +71,9 @@ export class Translator extends TranslatorBase {
 /** Opens a trace file, JSON or safetensors, without a model, in a separate thread that ends with `close`. */
 export async function openTrace(
   file: Blob | ArrayBuffer | Uint8Array,
-  options: CallOptions & Pick<CreateOptions, 'worker'> = {},
+  options: OpenTraceOptions = {},
 ): Promise<Trace> {
-  const open = options.worker === false ? directChannel : threadChannel;
+  const open = (worker: boolean) => (worker ? threadChannel() : directChannel());
   return openTraceBehind((channel) => new Client(channel, undefined), open, file, options);
 }
 

@@ -2,9 +2,9 @@ import { directChannel, workerChannel } from './channel.js';
 import type { WireSource } from './protocol.js';
 import { toWire } from './source.js';
 import { Client } from './client.js';
-import { openTraceBehind, type Trace } from './trace.js';
+import { openTraceBehind, type OpenTraceOptions, type Trace } from './trace.js';
 import { connect } from './translator.js';
-import type { CallOptions, CreateOptions } from './types.js';
+import type { CreateOptions } from './types.js';
 
 /** Opens a model in a worker, or in this thread. `bundled` is the default model. */
 export async function openInBrowser(options: CreateOptions, bundled: WireSource | undefined) {
@@ -18,8 +18,8 @@ export async function openInBrowser(options: CreateOptions, bundled: WireSource 
  */
 export async function openTrace(
   file: Blob | ArrayBuffer | Uint8Array,
-  options: CallOptions & Pick<CreateOptions, 'worker'> = {},
+  options: OpenTraceOptions = {},
 ): Promise<Trace> {
-  const open = options.worker === false ? directChannel : workerChannel;
+  const open = (worker: boolean) => (worker ? workerChannel() : directChannel());
   return openTraceBehind((channel) => new Client(channel, undefined), open, file, options);
 }

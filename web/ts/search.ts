@@ -1,13 +1,17 @@
 /** Converts a request for a search to its message. */
+import { anyOptions, areTokens } from './check-input.js';
 import { WordloomError } from './errors.js';
 import type { WireSearchTree } from './protocol.js';
 import type { SearchTreeInput } from './search-types.js';
+import type { SearchOptions } from './types.js';
 
 export function wireSearch(input: SearchTreeInput): WireSearchTree {
   const { sourceTokens, prefix = [], signal: _, ...options } = input ?? {};
-  if (!Array.isArray(sourceTokens) || !sourceTokens.every((token) => typeof token?.id === 'number')) {
+  if (!areTokens(sourceTokens)) {
     throw new WordloomError('input', 'sourceTokens must be the tokens of a translated sentence.');
   }
+  anyOptions(options);
+  if ((options as SearchOptions).sample === true) throw new WordloomError('input', 'sample is true, but samples have no tree; leave it out.');
   if (!Array.isArray(prefix)) throw new WordloomError('input', 'prefix must be a list of token ids.');
   // the model's own configuration may sample, which has no tree
   return { sample: false, ...options, sourceIds: sourceTokens.map(({ id }) => id), prefix: [...prefix] };

@@ -1,4 +1,5 @@
 /** The traces of an engine, by number, and their methods. If a GPU translates, it holds their weights. */
+import { COLOUR_MAPS, oneOf, onlyKnown, shown } from './check-input.js';
 import { aborted, WordloomError } from './errors.js';
 import { explained } from './explain.js';
 import { npz } from './npz.js';
@@ -120,11 +121,45 @@ export class Traces {
   }
 }
 
+interface ViewPart {
+  isRight(value: unknown): boolean;
+  what: string;
+}
+
+const whole: ViewPart = { isRight: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32, what: 'a whole number from 0 on' };
+const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
+const isPair = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
+const isByte = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
+const optional = ({ isRight, what }: ViewPart): ViewPart => ({ isRight: (value) => value === undefined || isRight(value), what });
+
+/** The numbers of a view. */
+const VIEW_PARTS = {
+  width: whole,
+  height: whole,
+  cell: { isRight: isPair, what: 'a list of two numbers' },
+  origin: optional({ isRight: isPair, what: 'a list of two numbers' }),
+  gap: optional({ isRight: isNumber, what: 'a number' }),
+  // Infinity stands for all rows
+  rows: optional({ isRight: (value) => value === Infinity || whole.isRight(value), what: whole.what }),
+  background: optional({
+    isRight: (value) => Array.isArray(value) && value.length === 4 && value.every(isByte),
+    what: 'a list of four whole numbers from 0 to 255',
+  }),
+} satisfies Record<string, ViewPart>;
+
 function completeView(view: MapView): Required<MapView> {
   if (typeof view !== 'object' || view === null) {
     throw new WordloomError('input', 'view is missing: the size of the picture and of its cells.');
   }
+  onlyKnown('view', view, [...Object.keys(VIEW_PARTS), 'scale', 'colours']);
+  for (const [name, { isRight, what }] of Object.entries(VIEW_PARTS)) {
+    const value: unknown = view[name as keyof typeof VIEW_PARTS];
+    if (isRight(value)) continue;
+    throw new WordloomError('input', `view.${name} is ${value === undefined ? 'missing' : shown(value)}; it must be ${what}.`);
+  }
   const { origin = [0, 0], gap = 0, scale = 'linear', colours = 'viridis', background = [0, 0, 0, 0], rows, ...size } = view;
+  oneOf('view.scale', scale, ['linear', 'logarithmic', 'rows']);
+  oneOf('view.colours', colours, COLOUR_MAPS);
   return { ...size, origin, gap, scale, colours, background, rows: Math.min(rows ?? 0xffff_ffff, 0xffff_ffff) };
 }
 

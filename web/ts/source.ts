@@ -1,4 +1,5 @@
 /** Converts the caller's `model` option to a model source for the engine. */
+import { oneOf, shown as quote, trueOrFalse } from './check-input.js';
 import { WordloomError } from './errors.js';
 import { HUB, type HubName, hubName } from './hub-name.js';
 import type { WireCreate, WireSource } from './protocol.js';
@@ -11,12 +12,12 @@ const OPTIONS = ['model', 'device', 'weights', 'cache', 'manifest', 'endpoint', 
 
 /** Checks the options of `create`. `base` is the base of relative URLs. */
 export function toWire(options: CreateOptions, bundled: WireSource | undefined, base: string): WireCreate {
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) {
-      throw new WordloomError('input', `There is no option ${quote(name)}; there are ${OPTIONS.join(', ')}.`);
-    }
-  }
-  const { device = 'auto', weights = 'auto', cache = 'preferred', manifest, passOver } = options;
+  checkNames(options);
+  const { device = 'auto', weights = 'auto', cache = 'preferred', manifest, passOver, endpoint, token, update, worker } = options;
+  if (endpoint !== undefined) endpointOf(endpoint, base);
+  checkToken(token);
+  if (update !== undefined) trueOrFalse(update, 'update');
+  if (worker !== undefined) trueOrFalse(worker, 'worker');
   return {
     source: sourceOf(options, bundled, base),
     device: oneOf('device', device, DEVICES),
@@ -25,6 +26,15 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
     manifest: typeof manifest === 'string' || manifest instanceof URL ? absolute(manifest, base) : manifest,
     passOver,
   };
+}
+
+/** Throws unless `options` is an object of options of `create`. */
+export function checkNames(options: unknown): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new WordloomError('input', 'The options of create must be an object, such as { model }.');
+  }
+  const other = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (other !== undefined) throw new WordloomError('input', `There is no option ${quote(other)}; there are ${OPTIONS.join(', ')}.`);
 }
 
 function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base: string): WireSource {
@@ -39,13 +49,19 @@ function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base:
 }
 
 function hubSource(name: HubName, { endpoint = HUB, token, update = false }: CreateOptions, base: string): WireSource {
-  const url = new URL(absolute(endpoint, base));
-  if (!/^https?:$/.test(url.protocol)) throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https://.`);
-  if (token !== undefined && !/^[\x21-\x7e]{1,500}$/.test(token)) {
-    throw new WordloomError('input', 'token must be a text without spaces, such as "hf_…".');
-  }
-  const address = (url.origin + url.pathname).replace(/\/+$/, '');
-  return { from: 'hub', ...name, endpoint: address, token, update: update === true };
+  return { from: 'hub', ...name, endpoint: endpointOf(endpoint, base), token, update };
+}
+
+function endpointOf(endpoint: string | URL, base: string): string {
+  const isAddress = typeof endpoint === 'string' || endpoint instanceof URL;
+  const url = isAddress ? new URL(absolute(endpoint, base)) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return (url.origin + url.pathname).replace(/\/+$/, '');
+  throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https://.`);
+}
+
+function checkToken(token: unknown): void {
+  if (token === undefined || (typeof token === 'string' && /^[\x21-\x7e]{1,500}$/.test(token))) return;
+  throw new WordloomError('input', 'token must be a text without spaces, such as "hf_…".');
 }
 
 function required(bundled: WireSource | undefined): WireSource {
@@ -54,22 +70,37 @@ function required(bundled: WireSource | undefined): WireSource {
   throw new WordloomError('input', `There is no model: ${fix}`);
 }
 
-function oneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
-  if (allowed.includes(value)) return value;
-  throw new WordloomError('input', `${option} is ${quote(value)}; it can be ${allowed.join(', ')}.`);
-}
-
 function wireSource(model: ModelSource, base: string): WireSource {
-  if (typeof model === 'string' || model instanceof URL) return { from: 'url', url: absolute(model, base) };
+  if (typeof model === 'string' || model instanceof URL) return { from: 'url', url: urlOfFolder(model, base) };
   if (typeof model === 'object' && model !== null) {
-    if ('kind' in model && model.kind === 'directory') return { from: 'directory', handle: model };
+    if ('kind' in model && model.kind === 'directory' && 'values' in model) return { from: 'directory', handle: model };
     if (Symbol.iterator in model) return fromFiles([...model]);
     if ('urls' in model && 'manifest' in model) {
       const { name: label, urls, manifest } = model;
-      return { from: 'bundle', label, urls, manifest };
+      for (const [name, texts] of Object.entries({ urls, manifest })) {
+        if (isTexts(texts)) continue;
+        throw new WordloomError('input', `model.${name} must be an object of texts by file name, as a package of a model exports it.`);
+      }
+      return { from: 'bundle', label: String(label), urls, manifest };
     }
   }
   throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, the handle of a directory, or a package of a model.');
+}
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string');
+}
+
+/** The URL of a folder: one that can have files below it, as `data:` and `blob:` cannot. */
+function urlOfFolder(model: string | URL, base: string): string {
+  if (String(model).trim() === '') throw new WordloomError('input', 'model is an empty text; give a name of the hub or the URL of a folder.');
+  const url = absolute(model, base);
+  try {
+    new URL('config.json', url);
+    return url;
+  } catch {
+    throw new WordloomError('input', `model is ${quote(model)}, which is no URL of a folder.`);
+  }
 }
 
 function absolute(url: string | URL, base: string): string {
@@ -102,8 +133,4 @@ export function fromFiles(files: File[]): WireSource {
 function commonFolder(names: string[]): string {
   const top = /^[^/]+\//.exec(names[0] ?? '')?.[0] ?? '';
   return names.every((name) => name.startsWith(top)) ? top : '';
-}
-
-function quote(value: unknown): string {
-  return JSON.stringify(String(value));
 }

@@ -1,5 +1,6 @@
 /** The browser's own Translator API, on this package's engine. */
 import type { Availability, LanguagePair } from './availability.js';
+import { isSignal } from './check-input.js';
 import { toWordloomError, type ErrorKind } from './errors.js';
 import type { TranslatorBase } from './translator.js';
 import type { CreateOptions } from './types.js';
@@ -37,7 +38,8 @@ export class StandIn {
     this.#translator = translator;
   }
 
-  async translate(input: string, { signal }: { signal?: AbortSignal } = {}): Promise<string> {
+  async translate(input: string, options: { signal?: AbortSignal } = {}): Promise<string> {
+    const signal = signalOf(options);
     try {
       return (await this.#translator.translate(String(input), { signal })).text;
     } catch (error) {
@@ -46,7 +48,8 @@ export class StandIn {
   }
 
   /** Consecutive parts of the translation. */
-  translateStreaming(input: string, { signal }: { signal?: AbortSignal } = {}): ReadableStream<string> {
+  translateStreaming(input: string, options: { signal?: AbortSignal } = {}): ReadableStream<string> {
+    const signal = signalOf(options);
     const partials = this.#translator.translateStreaming(String(input), { signal });
     let reported = 0;
     return new ReadableStream<string>({
@@ -70,7 +73,8 @@ export class StandIn {
     });
   }
 
-  async measureInputUsage(input: string, { signal }: { signal?: AbortSignal } = {}): Promise<number> {
+  async measureInputUsage(input: string, options: { signal?: AbortSignal } = {}): Promise<number> {
+    const signal = signalOf(options);
     try {
       return await this.#translator.measureInputUsage(String(input), { signal });
     } catch (error) {
@@ -94,7 +98,8 @@ export function languages(options: Languages): Languages {
 }
 
 export async function createFor(engine: Engine, pair: Languages, options: StandInOptions): Promise<TranslatorBase> {
-  const { monitor, signal } = options;
+  const { monitor } = options;
+  const signal = signalOf(options);
   signal?.throwIfAborted();
   if ((await engine.availability(pair)) === 'unavailable') {
     const what = `${pair.sourceLanguage} to ${pair.targetLanguage}`;
@@ -115,6 +120,13 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
   } catch (error) {
     throw asDomException(error, signal);
   }
+}
+
+/** As in browsers, another value is a `TypeError`. */
+function signalOf(options: { signal?: AbortSignal } | null): AbortSignal | undefined {
+  const signal = options?.signal;
+  if (signal === undefined || isSignal(signal)) return signal;
+  throw new TypeError('signal is no AbortSignal');
 }
 
 class Monitor extends EventTarget implements CreateMonitor {

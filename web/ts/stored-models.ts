@@ -1,4 +1,5 @@
 /** The models that this browser has stored, and their removal. Both work on a page and in a worker. */
+import { string } from './check-input.js';
 import { WordloomError } from './errors.js';
 import { HUB, hubText } from './hub-name.js';
 import { lockName, storedFolders } from './loading/store.js';
@@ -46,6 +47,7 @@ export async function storedModels(): Promise<StoredModel[]> {
 
 /** Removes a stored model. A translator that runs it keeps working, but cannot mute heads or replace a lost device. */
 export async function removeStoredModel(id: string): Promise<void> {
+  string(id, 'id');
   const folder = (await storedFolders()).find(({ store }) => store.key === id);
   if (!folder) return;
   const busy = new WordloomError('input', 'This model is being downloaded in a tab: stop that first.');

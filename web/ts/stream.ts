@@ -14,17 +14,21 @@ export class PartialStream implements AsyncIterableIterator<Partial> {
   }
 
   push(partial: Partial): void {
+    if (this.#ended) return;
     this.#latest = partial;
     this.#wake();
   }
 
   finish(translation: Translation): void {
+    if (this.#ended) return;
     this.#latest = { stable: translation.text, provisional: '', translation };
     this.#ended = true;
     this.#wake();
   }
 
+  /** The abort of a consumer that has left is not its failure. */
   fail(error: unknown): void {
+    if (this.#ended) return;
     this.#latest = undefined;
     this.#failure = { error };
     this.#ended = true;

@@ -1,4 +1,5 @@
 /** Training in a browser: small encoder–decoders on made-up tasks or pasted pairs. */
+import { checkFunction, checkSignal, COLOUR_MAPS, oneOf, onlyKnown, onlyOptions, shown, string, trueOrFalse, wholeNumber } from './check-input.js';
 import { Client } from './client.js';
 import { aborted, WordloomError } from './errors.js';
 import type { ColourMap } from './trace-types.js';
@@ -37,6 +38,7 @@ export class Trainer {
 
   /** Trainers come from `Trainer.create`. */
   private constructor(client: Client, info: TrainerInfo) {
+    if (!(client instanceof Client)) throw new WordloomError('input', 'A trainer comes from `await Trainer.create()`.');
     this.#client = client;
     this.info = info;
   }
@@ -55,11 +57,10 @@ export class Trainer {
   }
 
   /** Takes steps. Between them, other calls are answered. An abort keeps the steps so far; `train` can be called again. */
-  async train({
-    steps,
-    signal,
-    onProgress,
-  }: CallOptions & { steps: number; onProgress?: (progress: TrainProgress) => void }): Promise<TrainProgress> {
+  async train(options: CallOptions & { steps: number; onProgress?: (progress: TrainProgress) => void }): Promise<TrainProgress> {
+    onlyKnown('The argument of train', options, ['steps', 'signal', 'onProgress']);
+    const { steps, signal, onProgress } = options;
+    checkFunction(onProgress, 'onProgress');
     if (!Number.isInteger(steps) || steps < 1) {
       throw new WordloomError('input', `steps is ${String(steps)}; it must be a whole number of at least 1.`);
     }
@@ -67,45 +68,57 @@ export class Trainer {
   }
 
   /** Validates with up to 64 pairs, and returns the first `samples` (default 8) with the model's outputs. */
-  async check({ samples = 8, signal }: CallOptions & { samples?: number } = {}): Promise<TrainCheck> {
-    return this.#client.call('trainCheck', samples, signal);
+  async check(options: CallOptions & { samples?: number } = {}): Promise<TrainCheck> {
+    onlyOptions(options, ['samples', 'signal']);
+    const { samples = 8, signal } = options ?? {};
+    return this.#client.call('trainCheck', wholeNumber(samples, 'samples'), signal);
   }
 
   /** The most probable output of an input. */
-  async predict(input: string, { signal }: CallOptions = {}): Promise<string> {
-    return this.#client.call('trainPredict', string(input), signal);
+  async predict(input: string, options: CallOptions = {}): Promise<string> {
+    onlyOptions(options);
+    return this.#client.call('trainPredict', string(input, 'input'), options?.signal);
   }
 
   /** The attention of all layers and heads for an input and its most probable output; without an input, for the first pair for validation. */
-  async attention(input?: string, { signal }: CallOptions = {}): Promise<TrainedAttention> {
-    return this.#client.call('trainAttention', input === undefined ? undefined : string(input), signal);
+  async attention(input?: string, options: CallOptions = {}): Promise<TrainedAttention> {
+    onlyOptions(options);
+    return this.#client.call('trainAttention', input === undefined ? undefined : string(input, 'input'), options?.signal);
   }
 
   /** 256 colours of a colour map, red, green and blue, for weights from 0 to 1. */
   async colours(map: ColourMap): Promise<Uint8Array> {
-    return this.#client.call('trainColours', map);
+    return this.#client.call('trainColours', oneOf('map', map, COLOUR_MAPS));
   }
 
   /** The model's folder: the page and every command open it. `state`: and the files to resume with. */
-  async save({ state = false, signal }: CallOptions & { state?: boolean } = {}): Promise<TrainedFiles> {
-    return this.#client.call('trainFiles', state, signal);
+  async save(options: CallOptions & { state?: boolean } = {}): Promise<TrainedFiles> {
+    onlyOptions(options, ['state', 'signal']);
+    const { state = false, signal } = options ?? {};
+    return this.#client.call('trainFiles', trueOrFalse(state, 'state'), signal);
   }
 
   /** Frees the device's memory and ends the worker. Pending calls reject as aborted. */
   destroy(): void {
-    this.#client.destroy();
+    this.#client.destroy('The trainer was destroyed.');
   }
 }
 
-const DEVICES = ['auto', 'gpu', 'cpu'];
+const DEVICES = ['auto', 'gpu', 'cpu'] as const;
+const OPTIONS = ['task', 'pairs', 'model', 'recipe', 'resume', 'device', 'signal'];
 
 /** Checks what TypeScript would, because the wasm module gets JSON. */
 function toWire(options: TrainerOptions): WireTraining {
-  const { task, pairs, model, recipe, resume, device = 'auto', signal: _, ...unknown } = options;
-  const [name] = Object.keys(unknown);
-  if (name !== undefined) throw new WordloomError('input', `There is no option "${name}".`);
-  if (!DEVICES.includes(device)) {
-    throw new WordloomError('input', `device is "${String(device)}"; it must be "auto", "gpu" or "cpu".`);
+  onlyKnown('The argument of create', options, OPTIONS);
+  const { task, pairs, model, recipe, resume, device = 'auto', signal } = options;
+  oneOf('device', device, DEVICES);
+  checkSignal(signal);
+  checkNumbers('model', model, ['layers', 'dModel', 'heads', 'ffn'], [], ['preNorm']);
+  checkNumbers('recipe', recipe, ['batch', 'warmup'], ['rate', 'dropout', 'labelSmoothing', 'seed']);
+  // `info.options` of a trainer, which can make another one, has pairs here
+  if (typeof task !== 'string') checkNumbers('task', task, ['symbols', 'shortest', 'longest'], [], ['rule', 'pairs']);
+  if (resume !== undefined && !areFiles(resume)) {
+    throw new WordloomError('input', 'resume must be the files of `trainer.save({ state: true })`.');
   }
   const given = [task, pairs, resume].filter((one) => one !== undefined).length;
   if (given > 1 || (resume && (model || recipe))) {
@@ -117,13 +130,26 @@ function toWire(options: TrainerOptions): WireTraining {
   return { options: JSON.stringify({ task: data, model, recipe }), resume: null, device };
 }
 
-function lines(pairs: string | readonly (readonly [string, string])[]): string {
-  if (typeof pairs === 'string') return pairs;
-  // a tab or a line break inside of a text would be another pair
-  return pairs.map((pair) => pair.map((side) => string(side).replace(/\s+/gu, ' ')).join('\t')).join('\n');
+/** Checks an object of numbers, of which some are whole. */
+function checkNumbers(name: string, given: object | undefined, whole: readonly string[], any: readonly string[], rest: readonly string[] = []): void {
+  if (given === undefined) return;
+  onlyKnown(name, given, [...whole, ...any, ...rest]);
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || rest.includes(key)) continue;
+    if (whole.includes(key)) wholeNumber(value, `${name}.${key}`);
+    else if (!Number.isFinite(value)) throw new WordloomError('input', `${name}.${key} is ${shown(value)}; it must be a number.`);
+  }
 }
 
-function string(text: unknown): string {
-  if (typeof text === 'string') return text;
-  throw new WordloomError('input', `A text must be a string, and is ${text === null ? 'null' : typeof text}.`);
+function areFiles(files: unknown): files is TrainedFiles {
+  return typeof files === 'object' && files !== null && Object.values(files).every((file) => file instanceof Uint8Array);
+}
+
+function lines(pairs: string | readonly (readonly [string, string])[]): string {
+  if (typeof pairs === 'string') return pairs;
+  if (!Array.isArray(pairs) || !pairs.every((pair) => Array.isArray(pair) && pair.length === 2)) {
+    throw new WordloomError('input', 'pairs must be a list of [source, target], or lines with a tab between both.');
+  }
+  // a tab or a line break inside of a text would be another pair
+  return pairs.map((pair: [string, string]) => pair.map((side) => string(side, 'A text of pairs').replace(/\s+/gu, ' ')).join('\t')).join('\n');
 }

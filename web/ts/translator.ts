@@ -1,6 +1,6 @@
-import { onlyKnown, wholeNumber } from './check-input.js';
-import { Client } from './client.js';
-import { aborted, WordloomError } from './errors.js';
+import { anyOptions, checkFunction, checkSignal, isSignal, onlyKnown, onlyOptions, string, trueOrFalse, wholeNumber } from './check-input.js';
+import { abortedBy, Client } from './client.js';
+import { WordloomError } from './errors.js';
 import { wireExplain } from './explain.js';
 import type { ChosenHypothesis, Explanation, ExplainOptions } from './explain-types.js';
 import type { Calls, Channel, Method, WireCreate } from './protocol.js';
@@ -8,7 +8,7 @@ import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import { wireSearch } from './search.js';
 import { PartialStream } from './stream.js';
 import { Trace, wireTrace } from './trace.js';
-import type { Positions, TraceInput } from './trace-types.js';
+import type { Positions, TraceInput, WireTraceInput } from './trace-types.js';
 import type {
   AttentionInput,
   AttentionMap,
@@ -37,13 +37,15 @@ export class TranslatorBase {
   #switches = '';
 
   protected constructor(client: Client, info: EngineInfo) {
+    // `new Translator()` is an easy mistake without TypeScript
+    if (!(client instanceof Client)) throw new WordloomError('input', 'A translator comes from `await Translator.create()`.');
     this.#client = client;
     this.info = info;
   }
 
   translate(text: string, options: TranslateOptions = {}): Promise<Translation> {
     const { signal, ...search } = options ?? {};
-    return this.#call('translate', () => ({ text: string(text), options: search }), signal);
+    return this.#call('translate', () => translateInput(text, options, search), signal);
   }
 
   /**
@@ -51,7 +53,8 @@ export class TranslatorBase {
    * longer than the model takes is an error; with `document: 'truncate'` its end is left out.
    */
   summarize(text: string, options: TranslateOptions = {}): Promise<Translation> {
-    return this.translate(text, { document: true, ...options });
+    const { document = true, ...rest } = options ?? {};
+    return this.translate(text, typeof options === 'object' ? { ...rest, document } : options);
   }
 
   /** Partial translations; the last one has the whole `translation`. Leaving the loop stops the work. */
@@ -62,25 +65,27 @@ export class TranslatorBase {
     // One signal for both ways to stop. (Some supported browsers lack `AbortSignal.any`.)
     const stop = () => left.abort(signal?.reason);
     if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop, { once: true });
+    if (isSignal(signal)) signal.addEventListener('abort', stop, { once: true });
     const show = (partial: Partial) => stream.push(partial);
-    this.#call('translate', () => ({ text: string(text), options: search }), left.signal, show)
+    const input = () => (checkSignal(signal), translateInput(text, options, search));
+    this.#call('translate', input, left.signal, show)
       .then(
         (translation) => stream.finish(translation),
         (error: unknown) => stream.fail(error),
       )
-      .finally(() => signal?.removeEventListener('abort', stop));
+      .finally(() => isSignal(signal) && signal.removeEventListener('abort', stop));
     return stream;
   }
 
   /** Searches over token ids, as Hugging Face's `generate`; needs no tokenizer. */
   generate(requests: GenerateRequest | GenerateRequest[], options: CallOptions = {}): Promise<Generated[]> {
-    return this.#call('generate', () => objects(requests), options?.signal);
+    return this.#call('generate', () => (onlyOptions(options), objects(requests)), options?.signal);
   }
 
   /** A teacher-forced pass: logits, hidden states, and all attention weights. */
   forward(input: ForwardInput, options: CallOptions = {}): Promise<ForwardOutput> {
     const checked = () => {
+      onlyOptions(options);
       onlyKnown('The input of forward', input, ['inputIds', 'attentionMask', 'tokenTypeIds', 'decoderInputIds']);
       return input;
     };
@@ -90,6 +95,7 @@ export class TranslatorBase {
   /** The attention of one layer and head, or of means over them, between the tokens of a translated sentence. */
   attention(input: AttentionInput, options: CallOptions = {}): Promise<AttentionMap> {
     const checked = () => {
+      onlyOptions(options);
       onlyKnown('The input of attention', input, ['sourceTokens', 'targetTokens', 'kind', 'layer', 'head']);
       return input;
     };
@@ -106,7 +112,7 @@ export class TranslatorBase {
 
   /** Makes a `Trace` of translated sentences, with every attention map. */
   async trace(input: TraceInput): Promise<Trace> {
-    const described = await this.#call('trace', () => wireTrace(input), input?.signal);
+    const described = await this.#call('trace', () => this.#traceInput(input), input?.signal);
     return new Trace(this.#client, described, false);
   }
 
@@ -123,7 +129,7 @@ export class TranslatorBase {
     if (!Array.isArray(heads)) {
       throw new WordloomError('input', 'heads must be a list of names such as "cross.2.5".');
     }
-    const names: HeadName[] = [...heads];
+    const names: HeadName[] = heads.map((name, at) => string(name, `heads[${at}]`) as HeadName);
     await this.#call('mute', () => names);
     this.#muted = names;
   }
@@ -139,7 +145,7 @@ export class TranslatorBase {
    * calls, and the choice also applies to a device that replaces a lost one.
    */
   async swapAttention(choice: string): Promise<void> {
-    await this.#call('swapAttention', () => string(choice));
+    await this.#call('swapAttention', () => string(choice, 'choice'));
     this.#swapped = choice;
   }
 
@@ -154,7 +160,7 @@ export class TranslatorBase {
    * attention stay. The call waits for earlier calls, and the switches also apply to a device that replaces a lost one.
    */
   async setSwitches(switches: string): Promise<void> {
-    await this.#call('setSwitches', () => string(switches));
+    await this.#call('setSwitches', () => string(switches, 'switches'));
     this.#switches = switches;
   }
 
@@ -165,7 +171,7 @@ export class TranslatorBase {
 
   /** The first rows of the model's position table. */
   positions(count = 50, options: CallOptions = {}): Promise<Positions> {
-    return this.#call('positions', () => wholeNumber(count, 'count'), options?.signal);
+    return this.#call('positions', () => (onlyOptions(options), wholeNumber(count, 'count')), options?.signal);
   }
 
   /** The source tokens of a text. Also for models that do not translate, such as GPT-2 and BERT. */
@@ -177,6 +183,8 @@ export class TranslatorBase {
   detokenize(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): Promise<string> {
     const { skipSpecialTokens = true } = options ?? {};
     return this.#call('detokenize', () => {
+      onlyOptions(options, ['skipSpecialTokens']);
+      trueOrFalse(skipSpecialTokens, 'skipSpecialTokens');
       if (!Array.isArray(ids)) throw new WordloomError('input', 'ids must be a list of token ids.');
       return { ids: Uint32Array.from(ids, (id, at) => wholeNumber(id, `ids[${at}]`)), skipSpecialTokens };
     });
@@ -184,7 +192,7 @@ export class TranslatorBase {
 
   /** Number of source tokens in `text`. */
   async measureInputUsage(text: string, options: CallOptions = {}): Promise<number> {
-    const { ids } = await this.#call('tokenize', () => string(text), options?.signal);
+    const { ids } = await this.#call('tokenize', () => (onlyOptions(options), string(text)), options?.signal);
     return ids.length;
   }
 
@@ -195,6 +203,15 @@ export class TranslatorBase {
   /** Frees the device's memory and ends the worker. Pending calls reject as aborted. */
   destroy(): void {
     this.#client.destroy();
+  }
+
+  #traceInput(input: TraceInput): WireTraceInput {
+    const wire = wireTrace(input);
+    const { alternatives } = wire;
+    if (typeof alternatives !== 'number') return wire;
+    // there are no more tokens, and the engine reserves memory for as many as it is asked for
+    const { sourceVocabulary, targetVocabulary } = this.info.model;
+    return { ...wire, alternatives: Math.min(alternatives, Math.max(sourceVocabulary, targetVocabulary)) };
   }
 
   /** Wrong input rejects as well, so that a caller need not also catch synchronous errors. */
@@ -208,10 +225,9 @@ export class TranslatorBase {
   }
 }
 
-/** Checks the type for callers without TypeScript, because the wasm module does not. */
-function string(text: unknown): string {
-  if (typeof text === 'string') return text;
-  throw new WordloomError('input', `text must be a string, and is ${text === null ? 'null' : typeof text}.`);
+function translateInput(text: string, options: TranslateOptions, search: Omit<TranslateOptions, 'signal'>): Calls['translate']['input'] {
+  anyOptions(options);
+  return { text: string(text), options: search };
 }
 
 function objects(requests: GenerateRequest | GenerateRequest[]): GenerateRequest[] {
@@ -226,8 +242,9 @@ export async function connect(
   wire: WireCreate,
   { onProgress, signal }: Pick<CreateOptions, 'onProgress' | 'signal'>,
 ): Promise<{ client: Client; info: EngineInfo }> {
-  if (signal?.aborted) throw aborted();
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw new WordloomError('input', 'onProgress is no function.');
+  checkSignal(signal);
+  if (signal?.aborted) throw abortedBy(signal);
+  checkFunction(onProgress, 'onProgress');
   const client = new Client(open(), onProgress);
   try {
     return { client, info: await client.call('create', wire, signal) };

@@ -70,8 +70,8 @@ fn tokens(text: &str) -> Result<u64, &'static str> {
 }
 
 fn amount(text: &str) -> Result<f64, &'static str> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or("a number above 0 is needed")
+    let number = text.parse().ok().filter(|number: &f64| *number > 0.0 && *number <= 1e15);
+    number.ok_or("a number above 0, and 1e15 at most, is needed")
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {

@@ -36,8 +36,9 @@ impl Training {
         let mut lines = Vec::new();
         if let Some(rule) = &self.rule {
             let Rule { hours, gpus, tflops } = rule;
+            let many = if *gpus == 1.0 { "" } else { "s" };
             lines.push(format!(
-                "training by the paper's rule: {:.1e} operations = {hours} h × {gpus} GPUs × {tflops} TFLOPS",
+                "training by the paper's rule: {:.1e} operations = {hours} h × {gpus} GPU{many} × {tflops} TFLOPS",
                 rule.operations()
             ));
         }

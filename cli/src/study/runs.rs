@@ -43,7 +43,8 @@ pub struct Runs {
 impl Runs {
     /// Opens or begins the log of a study. A last line that a killed process left unfinished is cut off.
     ///
-    /// `miniatures`: the rows by name, which those of the log must equal. Refuses a log of other settings, with the difference.
+    /// `miniatures`: the rows by name, which those of the log must equal. Refuses runs of other settings, with the difference; a log
+    /// without runs begins anew.
     pub fn open(
         path: &Path,
         (study, settings): (&str, &Settings),
@@ -54,7 +55,7 @@ impl Runs {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             text => text.map_err(cannot_read)?,
         };
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let mut whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut lines = whole.lines();
         let refused = |problem: String| {
             let way_out = "choose another folder with --out, or remove the file to begin anew";
@@ -64,7 +65,10 @@ impl Runs {
         if let Some(head) = lines.next() {
             let head: Head = serde_json::from_str(head)
                 .map_err(|error| refused(format!("line 1 is no head of a study: {error}")))?;
-            check(&head, study, settings).map_err(refused)?;
+            match check(&head, study, settings) {
+                Err(_) if lines.clone().next().is_none() => whole = "",
+                checked => checked.map_err(refused)?,
+            }
             for (number, line) in (2..).zip(lines) {
                 let record: RunRecord = serde_json::from_str(line)
                     .map_err(|error| refused(format!("line {number} is no run: {error}")))?;

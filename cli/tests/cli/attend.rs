@@ -124,7 +124,7 @@ fn a_trace_keeps_taps_and_lists_them() {
     let chosen: Value = serde_json::from_slice(&fs::read(&fewer).unwrap()).unwrap();
     assert_eq!(chosen["sentences"][0]["taps"].as_array().unwrap().len(), 1);
     open(&["--tap", "cross.*"]).fails(1, &["a.json has no tap \"cross.*\"", "encoder.0.self.scores"]);
-    attend(&["--tap", "encoder.0.self.score", "a"]).fails(1, &["encoder.0.self.scores"]);
+    attend(&["--tap", "encoder.0.self.score", "a"]).fails(2, &["encoder.0.self.scores"]);
     attend(&["--tap", "*", "--memory", "0", "a"]).fails(1, &["the tapped tensors have", "more memory"]);
 }
 

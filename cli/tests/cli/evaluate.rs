@@ -57,9 +57,31 @@ fn references_are_columns_of_a_table() {
     run(&unknown, "").fails(1, &["table.tsv", "no column \"fr\"", "en, de, de2"]);
     let short = write("short.tsv", "en\tde\na\tb\nc\n");
     let short = ["evaluate", &hypotheses, "--reference", &short, "--columns", "de"];
-    run(&short, "").fails(1, &["short.tsv, line 3", "1 columns"]);
+    run(&short, "").fails(1, &["short.tsv, line 3", "1 column,"]);
     let lines = ["evaluate", &one, "--reference", &write("long.tsv", "de\na\nb\nc\n"), "--columns", "de"];
     run(&lines, "").fails(1, &["long.tsv, column de has 3"]);
+}
+
+/// Editors of Windows begin files with it.
+#[test]
+fn a_byte_order_mark_is_no_text() {
+    let folder = scratch("evaluate-mark");
+    let write = |name: &str, content: &str| {
+        fs::write(folder.join(name), content).unwrap();
+        text(&folder.join(name)).to_owned()
+    };
+    let plain = write("plain.txt", "The cat sat on the mat.\nIt is so.\n");
+    let marked = write("marked.txt", "\u{feff}The cat sat on the mat.\nIt is so.\n");
+    let table = write("table.tsv", "\u{feff}en\nThe cat sat on the mat.\nIt is so.\n");
+    let score = |arguments: &[&str]| {
+        run(&[&["evaluate"], arguments].concat(), "").succeeds().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(score(&[&marked, "-r", &plain]), "BLEU         100.00");
+    assert_eq!(score(&[&plain, "-r", &marked]), "BLEU         100.00");
+    assert_eq!(score(&[&plain, "-r", &table, "--columns", "en"]), "BLEU         100.00");
+    // elsewhere the character is one of the text
+    let inside = write("inside.txt", "The cat sat on the mat.\n\u{feff}It is so.\n");
+    assert_ne!(score(&[&inside, "-r", &plain]), "BLEU         100.00");
 }
 
 #[test]
@@ -84,6 +106,11 @@ fn words_that_must_be_there_are_counted() {
     };
     fails("a\nb\n", &["bad.tsv has 2 lines", "has 3"]);
     fails("a\n|\nb\n", &["bad.tsv, line 2: there is no word"]);
+    fails("a\nIt …\t\r\nb\n", &["bad.tsv, line 2: there is no word"]);
+    fails("a\n", &["bad.tsv has 1 line, but", "has 3"]);
+    let nothing = write("nothing.txt", "");
+    let no_lines = ["evaluate", &nothing, "--must-contain", &nothing];
+    run(&no_lines, "").fails(1, &["nothing.txt: there are no hypotheses"]);
 }
 
 #[test]

@@ -24,8 +24,42 @@ fn inspect_gives_json() {
     assert_eq!(json["model_type"], "marian");
     assert_eq!(json["target_vocabulary"], 645);
     assert_eq!(json["tokenizer"], true);
+    assert_eq!(json["languages"], serde_json::json!(["kor"]));
     let tensors = json["tensors"].as_array().unwrap();
     assert!(tensors.iter().any(|tensor| tensor["name"] == "final_logits_bias" && tensor["dtype"] == "F32"));
+}
+
+#[test]
+fn inspect_counts_in_english() {
+    let one_language = run(&["inspect", &model("marian_tied")], "");
+    let shown = one_language.succeeds();
+    assert!(shown.contains("source.spm, 1 language: kor"), "{shown}");
+    let file = scratch("inspect-one").join("config.json");
+    let base = fs::read_to_string(super::common::repository("configs/table-3/base.json")).unwrap();
+    let config = base.replace("\"nhead\": 8", "\"nhead\": 1");
+    let config = config.replace("\"num_encoder_layers\": 6", "\"num_encoder_layers\": 1");
+    fs::write(&file, config).unwrap();
+    let one_layer = run(&["inspect", "--config", text(&file)], "");
+    let shown = one_layer.succeeds();
+    for part in ["encoder      1 layer, 1 head of 512,", "decoder      6 layers, 1 head of 512,"] {
+        assert!(shown.contains(part), "{part} is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn launches_take_the_options_that_they_heed() {
+    let small = model("marian_tied");
+    let inspect = |options: &[&str]| run(&[&["inspect", &small], options].concat(), "");
+    assert!(inspect(&["--launches", "--weights", "f32", "--beams", "2"]).succeeds().contains("launches"));
+    inspect(&["--launches", "--json"]).fails(2, &["--launches", "--json"]);
+    inspect(&["--launches", "--run"]).fails(2, &["--launches", "--run"]);
+    inspect(&["--launches", "--device", "cpu"]).fails(2, &["--launches", "--device"]);
+    inspect(&["--launches", "--beams", "0"]).fails(2, &["--beams is 0; it must be 1 to 16"]);
+    inspect(&["--launches", "--beams", "17"]).fails(2, &["--beams is 17"]);
+    inspect(&["--launches", "--batch", "0"]).fails(2, &["--batch is 0"]);
+    // products of it would not fit 64 bits
+    let most = usize::MAX.to_string();
+    inspect(&["--launches", "--batch", &most]).fails(2, &["--batch is ", "1 to 1048576"]);
 }
 
 #[test]

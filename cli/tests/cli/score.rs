@@ -74,11 +74,14 @@ fn translations_are_more_probable_than_other_text() {
 #[test]
 fn score_says_what_is_wrong() {
     let bart = ["score", "--model", &model("bart"), "--device", "cpu"];
-    let cases: [(&str, &[&str]); 7] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("[1]", &["standard input, line 1", "object"]),
         ("{\"labels\": [1]}", &["line 1", "input_ids"]),
         ("{\"input_ids\": [5]}", &["line 1", "the key \"labels\" is missing"]),
-        ("{\"input_ids\": [5], \"labels\": [-100]}", &["line 1", "target_ids is empty"]),
+        ("{\"input_ids\": [5], \"labels\": [-100]}", &["line 1", "labels has no token to score"]),
+        ("{\"input_ids\": [5], \"labels\": null}", &["line 1", "the key \"labels\" is missing"]),
+        ("{\"input_ids\": [5], \"labels\": [3], \"target_ids\": [3]}", &["line 1", "give one"]),
+        ("{\"input_ids\": [5], \"labels\": [], \"target_ids\": [3]}", &["line 1", "labels has no token"]),
         ("{\"input_ids\": [5], \"labels\": [-100, 3]}", &["line 1", "labels has -100"]),
         ("{\"input_ids\": [5], \"labels\": [3], \"beams\": 1}", &["line 1", "\"beams\" is not known"]),
         ("{\"input_ids\": [5], \"labels\": [99999]}", &["line 1", "id 99999 is too large"]),
@@ -86,16 +89,29 @@ fn score_says_what_is_wrong() {
     for (request, parts) in cases {
         assert_eq!(run(&bart, request).fails(1, parts), "");
     }
+    // labels that are all padding are not the same as none
+    let gpt2 = ["score", "--model", &model("gpt2"), "--device", "cpu"];
+    run(&gpt2, "{\"input_ids\": [5, 6], \"labels\": [-100]}").fails(1, &["labels has no token to score"]);
+    let start = "{\"input_ids\": [5, 6], \"decoder_start_token_id\": 3}";
+    run(&gpt2, start).fails(1, &["line 1: decoder_start_token_id is for models with an encoder"]);
     let folder = scratch("score-errors");
     let (one, two) = (folder.join("one.txt"), folder.join("two.txt"));
     fs::write(&one, "a\n").unwrap();
     fs::write(&two, "a\nb\n").unwrap();
     let (one, two, tied) = (text(&one), text(&two), model("marian_tied"));
     let marian = ["score", "--model", &tied, "--device", "cpu"];
-    let parts: &[&str] = &["one.txt has 1 lines", "two.txt has 2"];
+    let parts: &[&str] = &["one.txt has 1 line,", "two.txt has 2"];
     run(&[&marian[..], &["--source", one, "--target", two]].concat(), "").fails(1, parts);
     run(&[&marian[..], &["--target", one]].concat(), "").fails(2, &["--source"]);
     run(&[&marian[..], &["--source", one]].concat(), "").fails(2, &["--target"]);
+    let language = ["--source", one, "--target", one, "--target-lang", "xx"];
+    run(&[&marian[..], &language].concat(), "").fails(2, &["there is no language \"xx\""]);
+    let long = folder.join("long.txt");
+    fs::write(&long, "a b ".repeat(1000) + "\n").unwrap();
+    let source = ["--source", text(&long), "--target", one];
+    run(&[&marian[..], &source].concat(), "").fails(1, &["long.txt, line 1: input_ids has ", "split it"]);
+    let target = ["--source", one, "--target", text(&long)];
+    run(&[&marian[..], &target].concat(), "").fails(1, &["long.txt, line 1: the target has ", "split it"]);
     run(&[&marian[..], &["--target", one, "--stride", "0"]].concat(), "").fails(2, &["--stride"]);
     let windows = ["--source", one, "--target", one, "--stride", "3"];
     run(&[&marian[..], &windows].concat(), "").fails(2, &["--stride", "--source"]);

@@ -168,6 +168,22 @@ fn bad_options_are_named() {
     study.fails(&["--seeds", "0"], 2, &["--seeds is 0", "1 to 10"]);
     study.fails(&["--tokens", "0"], 2, &["--tokens is 0"]);
     study.fails(&["--learning-rate", "-1"], 2, &["--learning-rate is -1"]);
+    let pairs = study.folder.join("pairs.tsv");
+    let (out, page) = (study.folder.join("out"), study.folder.join("out/page.html"));
+    let norms = ["study", "norms", "--pairs", text(&pairs), "--out", text(&out), "--batch-tokens", "0"];
+    run(&norms, "").fails(2, &["--batch-tokens is 0"]);
+    let files = ["study", "layer-norm", "--pairs", text(&pairs), "--output", text(&page)];
+    let layer_norm = |options: &[&str]| run(&[&files[..], options].concat(), "");
+    for (option, value) in [
+        ("--learning-rate", "NaN"),
+        ("--learning-rate", "-1"),
+        ("--small-rate", "0"),
+        ("--small-rate", "inf"),
+        ("--steps", "0"),
+        ("--batch-tokens", "0"),
+    ] {
+        layer_norm(&[option, value]).fails(2, &[&format!("{option} is {value}; it must be")]);
+    }
     assert!(!study.folder.join("out").exists());
     for name in ["table3", "norms", "layer-norm"] {
         let help = run(&["study", name, "--help"], "");
@@ -177,6 +193,29 @@ fn bad_options_are_named() {
             "{name}: {lines:#?}"
         );
     }
+}
+
+/// A vocabulary that is too large is refused with one that is possible: the next command takes it.
+#[test]
+fn a_study_without_runs_takes_other_settings() {
+    let study = Study::new("study-no-runs", "100");
+    let arguments = |vocabulary: &'static str| {
+        let mut arguments = study.arguments(&["--rows", "base", "--seeds", "1"]);
+        let place = arguments.iter().position(|argument| argument == "400").unwrap();
+        arguments[place] = vocabulary.to_owned();
+        arguments
+    };
+    let run_with = |arguments: &[String]| {
+        let run = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), "");
+        (run.output.status.code(), run.stderr().to_owned())
+    };
+    let (code, stderr) = run_with(&arguments("400000"));
+    assert!(code == Some(1) && stderr.contains("a vocabulary of 400000 tokens is too large"), "{stderr}");
+    let (code, stderr) = run_with(&arguments("400"));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(study.names(), ["base 1"]);
+    let (code, stderr) = run_with(&arguments("500"));
+    assert!(code == Some(1) && stderr.contains("--vocabulary was 400, and is 500"), "{stderr}");
 }
 
 #[test]

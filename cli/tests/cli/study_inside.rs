@@ -123,6 +123,19 @@ fn numbers_of_every_study_are_those_of_torch() {
     assert!(order.contains("12 texts of 8 sentences need 96 pairs"), "{order}");
 }
 
+/// 30 pairs are one text of 256 tokens.
+#[test]
+fn one_text_is_counted_in_the_singular() {
+    let folder = scratch("study-one-text");
+    pairs(&folder, 30);
+    let run = study("spectrum", &folder, &[]);
+    assert_eq!(run.output.status.code(), Some(0), "{}", run.stderr());
+    let page = fs::read_to_string(folder.join("report.md")).unwrap();
+    for part in ["4 texts of n = 128 and 1 text of n = 256", "(n 1 text)"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
 #[test]
 fn what_cannot_be_studied_is_said() {
     let folder = scratch("study-refused");
@@ -131,6 +144,16 @@ fn what_cannot_be_studied_is_said() {
     assert_eq!(few.output.status.code(), Some(1));
     assert!(few.stderr().contains("19 pairs") && few.stderr().contains("at least 20"), "{}", few.stderr());
     pairs(&folder, 20);
+    study("roles", &folder, &["--sentences", "3"]).fails(2, &["--sentences is 3", "at least 20"]);
+    // a study that could not begin has no measurements to lose
+    let no_device = |sentences: &str| {
+        let pairs = folder.join("pairs.tsv");
+        let output = folder.join("no-device.html");
+        let files = ["study", "scale", "--pairs", text(&pairs), "--output", text(&output)];
+        run(&[&files[..], &["--device", "no such GPU", "--sentences", sentences]].concat(), "")
+    };
+    no_device("20").fails(1, &["no such GPU"]);
+    no_device("30").fails(1, &["no such GPU"]);
     let model = data("models/bert");
     let encoder = study("pruning", &folder, &["--model", text(&model)]);
     assert_eq!(encoder.output.status.code(), Some(1));

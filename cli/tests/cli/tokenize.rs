@@ -126,6 +126,12 @@ fn lines_that_cannot_be_are_named() {
 }
 
 #[test]
+fn json_lines_may_begin_with_a_byte_order_mark() {
+    let marked = tokenize(&[], "\u{feff}\"Good morning.\"\n");
+    assert_eq!(marked.succeeds(), tokenize(&[], "\"Good morning.\"\n").succeeds());
+}
+
+#[test]
 fn damaged_sentencepiece_models_are_refused() {
     let folder = scratch("tokenize_damaged");
     let sound = fs::read(data("sentencepiece/unigram_nmt_nfkc.spm")).unwrap();

@@ -22,7 +22,8 @@ export async function readManifest(
 
 function checked(manifest: unknown, label: string): Manifest {
   const entries = typeof manifest === 'object' && manifest !== null ? Object.entries(manifest) : undefined;
-  if (!entries || Array.isArray(manifest)) {
+  // a list or a Map has no names of files as keys
+  if (!entries || Symbol.iterator in (manifest as object)) {
     throw new WordloomError('input', `${label} must be an object of file names and SHA-256 sums.`);
   }
   const wrong = entries.find(([, sum]) => typeof sum !== 'string' || !/^[0-9a-f]{64}$/i.test(sum));

@@ -17,7 +17,6 @@ import { fetchText, type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
 import { openRemoteFolder } from './remote-folder.js';
 import { sha256OfFile } from './sha256.js';
-import { noStore } from './store.js';
 
 export async function openNodeFolder(
   options: WireCreate,
@@ -33,11 +32,11 @@ export async function openNodeFolder(
     case 'directory':
       return openLocalFolder(source.handle.name, await filesIn(source.handle), manifest);
     case 'bundle': {
-      const files = Object.entries(source.urls).map(([name, url]) => [name, fileURLToPath(url)] as const);
+      const files = Object.entries(source.urls).map(([name, url]) => [name, pathOf(url, source.label)] as const);
       return openDisk(source.label, files, manifest); // npm has checked its own package.
     }
     case 'url': {
-      if (source.url.startsWith('file:')) return openDirectory(fileURLToPath(source.url), manifest);
+      if (source.url.startsWith('file:')) return openDirectory(pathOf(source.url, 'model'), manifest);
       if (options.cache === 'required') throw noStore();
       const modelCache = new ModelCache(new DownloadProgress(report), 'none');
       return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal, families });
@@ -76,7 +75,8 @@ async function openDisk(
     for (const handle of handles.splice(0)) closeSync(handle);
   };
   try {
-    const files = await Promise.all(named.map(([name, path]) => openFile(label, name, path, handles)));
+    const opened = await Promise.all(named.map(([name, path]) => openFile(label, name, path, handles)));
+    const files = opened.filter((file) => file !== undefined);
     for (const { name, size, read } of files) {
       const expected = manifest[name];
       if (expected === undefined) continue;
@@ -90,8 +90,10 @@ async function openDisk(
   }
 }
 
-async function openFile(label: string, name: string, path: string, handles: number[]): Promise<HostFile> {
-  const { size } = await stat(path);
+/** Undefined for a link to a file that is not there: the engine says which files it lacks. */
+async function openFile(label: string, name: string, path: string, handles: number[]): Promise<HostFile | undefined> {
+  const size = await stat(path).then((stats) => stats.size, () => undefined);
+  if (size === undefined) return undefined;
   let handle: number | undefined;
   return {
     name,
@@ -99,10 +101,15 @@ async function openFile(label: string, name: string, path: string, handles: numb
     arrived: () => Promise.resolve(),
     read(offset, length) {
       // Opened on demand, because a folder may have other files.
-      if (handle === undefined) handles.push((handle = openSync(path, 'r')));
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; ) {
-        const read = readSync(handle, bytes, at, length - at, offset + at);
+        let read: number;
+        try {
+          if (handle === undefined) handles.push((handle = openSync(path, 'r')));
+          read = readSync(handle, bytes, at, length - at, offset + at);
+        } catch (error) {
+          throw new WordloomError('input', `${label}/${name} cannot be read (${(error as Error).message}).`, { cause: error });
+        }
         if (read === 0) throw new WordloomError('input', `${label}/${name} has become shorter while it was read.`);
         at += read;
       }
@@ -111,11 +118,26 @@ async function openFile(label: string, name: string, path: string, handles: numb
   };
 }
 
+/** The path of a `file:` URL. */
+function pathOf(url: string, what: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch (error) {
+    throw new WordloomError('input', `${what}: ${url} is no URL of a file on this machine.`, { cause: error });
+  }
+}
+
+/** Node has no storage of models. */
+function noStore(): WordloomError {
+  const fix = 'Use cache: "preferred", the path of a folder, or a name that `wordloom models get` has fetched.';
+  return new WordloomError('memory', `cache is "required", but Node keeps downloads in memory only. ${fix}`);
+}
+
 async function readText(url: string, signal: AbortSignal): Promise<string> {
   if (!url.startsWith('file:')) return fetchText(url, signal);
   try {
-    return await readFile(fileURLToPath(url), 'utf8');
+    return await readFile(pathOf(url, 'manifest'), 'utf8');
   } catch (error) {
-    throw new WordloomError('input', `The manifest ${fileURLToPath(url)} cannot be read.`, { cause: error });
+    throw new WordloomError('input', `The manifest ${url} cannot be read.`, { cause: error });
   }
 }

@@ -55,6 +55,7 @@ impl Measured {
         let Self { name, summary: Summary { n, mean, deviation }, of } = self;
         let spread =
             deviation.map_or("spread unknown".to_owned(), |deviation| format!("± {}", number(deviation)));
+        let of = if *n == 1 { of.trim_end_matches('s') } else { of };
         format!("{name}: {} {spread} (n {n} {of})", number(*mean))
     }
 }

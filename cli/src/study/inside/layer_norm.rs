@@ -18,6 +18,7 @@ use crate::study::chart::{Axis, Strip, strips};
 use crate::study::report::Figure;
 use crate::study::runs::Settings;
 use crate::study::statistics::{Direction, Summary, Verdict};
+use crate::table::counted;
 use crate::train::PrecisionName;
 use crate::{CliError, interrupt, notice};
 
@@ -66,10 +67,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = count, default_value = "512")]
     batch_tokens: usize,
     /// Peak learning rate of all weights
-    #[arg(long, value_name = "RATE", default_value = "5e-4")]
+    #[arg(long, value_name = "RATE", default_value = "5e-4", allow_negative_numbers = true)]
     learning_rate: f64,
     /// Peak rate of norms and of biases
-    #[arg(long, value_name = "RATE", default_value = "1e-2")]
+    #[arg(long, value_name = "RATE", default_value = "1e-2", allow_negative_numbers = true)]
     small_rate: f64,
     /// Products in f32, or in bf16
     #[arg(long, value_name = "TYPE", value_enum, default_value = "f32", hide_possible_values = true)]
@@ -100,11 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         let problem = "it must end in .html; the other files get the same name";
         return Err(CliError::Usage(format!("--output is {}; {problem}", arguments.output.display())));
     }
-    if !SEEDS.contains(&arguments.seeds) {
-        let (least, most) = SEEDS.into_inner();
-        let problem = format!("--seeds is {}; it must be {least} to {most}", arguments.seeds);
-        return Err(CliError::Usage(problem));
-    }
+    check(arguments)?;
     let corpus = corpus(arguments)?;
     let files = model_files(arguments.model.model.as_deref())?;
     let settings = settings(arguments, &corpus)?;
@@ -127,6 +124,27 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Checks the numbers before anything is read.
+fn check(arguments: &Arguments) -> Result<(), CliError> {
+    let Arguments { seeds, steps, batch_tokens, learning_rate, small_rate, .. } = *arguments;
+    let usage = |problem: String| Err(CliError::Usage(problem));
+    if !SEEDS.contains(&seeds) {
+        let (least, most) = SEEDS.into_inner();
+        return usage(format!("--seeds is {seeds}; it must be {least} to {most}"));
+    }
+    for (option, number) in [("--steps", steps), ("--batch-tokens", batch_tokens)] {
+        if number == 0 {
+            return usage(format!("{option} is 0; it must be at least 1"));
+        }
+    }
+    for (option, rate) in [("--learning-rate", learning_rate), ("--small-rate", small_rate)] {
+        if !(rate.is_finite() && rate > 0.0) {
+            return usage(format!("{option} is {rate}; it must be a number above 0"));
+        }
+    }
+    Ok(())
+}
+
 fn corpus(arguments: &Arguments) -> Result<Corpus, CliError> {
     let options = PairsOptions { ignore_columns: arguments.ignore_columns, ..PairsOptions::default() };
     let [pairs, dev] = [&arguments.pairs, &arguments.dev].map(|files| PairSource::of_files(files));
@@ -134,8 +152,8 @@ fn corpus(arguments: &Arguments) -> Result<Corpus, CliError> {
     corpus.notes.iter().for_each(|line| notice(line));
     if corpus.dev.len() < FEWEST {
         let problem = format!(
-            "the dev set has {} pairs; a study needs at least {FEWEST} to say anything",
-            corpus.dev.len()
+            "the dev set has {}; a study needs at least {FEWEST} to say anything; --dev gives others",
+            counted(corpus.dev.len(), "pair")
         );
         return Err(CliError::Input(problem));
     }

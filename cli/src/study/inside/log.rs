@@ -32,14 +32,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens or begins a log. A last line that a killed process left unfinished is cut off. Refuses a log of other settings, with
-    /// the difference.
+    /// Opens or begins a log. A last line that a killed process left unfinished is cut off. Refuses measurements of other settings,
+    /// with the difference; a log without measurements begins anew.
     pub fn open(path: &Path, settings: &Settings) -> Result<Self, CliError> {
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             text => text.map_err(|error| cannot_read(path, error))?,
         };
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let mut whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let refused = |problem: String| {
             let way_out = "choose another --output, or remove the file to begin anew";
             CliError::Input(format!("{}: {problem}; {way_out}", path.display()))
@@ -52,8 +52,10 @@ impl Log {
             let none = "not given".to_owned();
             for name in old.keys().chain(settings.keys()) {
                 let [before, now] = [&old, settings].map(|all| all.get(name).unwrap_or(&none));
-                if before != now {
-                    return Err(refused(format!("{name} was {before}, and is {now}")));
+                match lines.clone().next() {
+                    _ if before == now => {}
+                    Some(_) => return Err(refused(format!("{name} was {before}, and is {now}"))),
+                    None => whole = "",
                 }
             }
             for (number, line) in (2..).zip(lines) {

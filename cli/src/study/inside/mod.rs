@@ -34,6 +34,7 @@ use wordloom_hub::Language;
 use super::figures::Painter;
 use super::runs::Settings;
 use crate::setup::{DeviceArguments, ModelArguments, count, model_files};
+use crate::table::counted;
 use crate::{CliError, interrupt, notice};
 use findings::Findings;
 use log::Log;
@@ -156,14 +157,15 @@ impl Material {
             cancel: interrupt::handler(),
             ..TranslateOptions::default()
         };
+        if self.sentences < FEWEST {
+            let problem = format!("--sentences is {}; a study needs at least {FEWEST}", self.sentences);
+            return Err(CliError::Usage(problem));
+        }
         let pairs = read_pairs(&self.pairs)?;
-        if pairs.len() < FEWEST || self.sentences < FEWEST {
-            return Err(CliError::Input(format!(
-                "{}: {} pairs, and --sentences is {}; a study needs at least {FEWEST} of both to say anything",
-                self.pairs.display(),
-                pairs.len(),
-                self.sentences
-            )));
+        if pairs.len() < FEWEST {
+            let (file, found) = (self.pairs.display(), counted(pairs.len(), "pair"));
+            let problem = format!("{file}: {found}; a study needs at least {FEWEST} to say anything");
+            return Err(CliError::Input(problem));
         }
         let painter = self
             .figures

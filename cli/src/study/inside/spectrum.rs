@@ -9,10 +9,10 @@ use wordloom::transformer::{ForwardInput, ForwardSelection};
 
 use super::findings::{Claim, Data, Findings, Measured};
 use super::subject::Subject;
-use crate::CliError;
 use crate::study::chart::{Axis, Curve, Strip, curves, strips};
 use crate::study::report::Figure;
 use crate::study::statistics::{Direction, Summary, Verdict};
+use crate::{CliError, table};
 
 /// Lengths of texts, tokens.
 const LENGTHS: [usize; 3] = [128, 256, 512];
@@ -251,7 +251,9 @@ fn counted(texts: &[TextSpectra]) -> String {
             format!("{TEXTS} texts of each length n, {}", lengths.join(" and "))
         }
         false => {
-            let counts = lengths.iter().map(|length| format!("{} texts of n = {length}", count(*length)));
+            let counts = lengths
+                .iter()
+                .map(|length| format!("{} of n = {length}", table::counted(count(*length), "text")));
             counts.collect::<Vec<_>>().join(" and ")
         }
     }

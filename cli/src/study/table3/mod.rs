@@ -103,6 +103,9 @@ fn check(plan: &Plan, arguments: &Arguments) -> Result<Vec<Row>, CliError> {
     if !(1..=MOST_SEEDS).contains(&arguments.seeds) {
         return usage(format!("--seeds is {}; it must be 1 to {MOST_SEEDS}", arguments.seeds));
     }
+    if arguments.batch_tokens == 0 {
+        return usage("--batch-tokens is 0; a batch has at least 1 target token".to_owned());
+    }
     if arguments.tokens == 0 {
         return usage("--tokens is 0; a run has at least 1 target token".to_owned());
     }
