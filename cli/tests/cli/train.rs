@@ -537,7 +537,6 @@ fn bad_data_and_usage_are_said_in_one_line() {
     fs::write(&pairs, &good).unwrap();
     let usage = |options: &[&str], parts: &[&str]| training.fails("out", options, 2, parts);
     usage(&["--max-steps", "0"], &["--max-steps is 0"]);
-    usage(&["--batch-tokens", "0"], &["--batch-tokens is 0"]);
     usage(&["--keep", "0"], &["--keep is 0"]);
     usage(&["--max-minutes", "-1"], &["-1 minutes"]);
     usage(&["--dropout", "1"], &["dropout is 1"]);

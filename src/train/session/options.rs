@@ -293,3 +293,20 @@ impl Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_nothing_are_named() {
+        let mut options = Options::new(Vec::new(), "out".into());
+        assert!(options.check().is_ok());
+        options.numbers.batch_tokens = Some(0);
+        let problem = |options: &Options| options.check().unwrap_err().to_string();
+        assert_eq!(problem(&options), "--batch-tokens is 0; it must be at least 1");
+        options.numbers.batch_tokens = None;
+        options.tests.keep = 0;
+        assert_eq!(problem(&options), "--keep is 0; it must be at least 1");
+    }
+}

@@ -109,7 +109,7 @@ mod tests {
     fn numbers_come_with_n_and_spread() {
         let text = |values: &[f64]| Measured::new("share", values, "heads").map(|measured| measured.text());
         assert_eq!(text(&[0.5, 0.7]).unwrap(), "share: 0.600 ± 0.141 (n 2 heads)");
-        assert_eq!(text(&[0.5]).unwrap(), "share: 0.500 spread unknown (n 1 heads)");
+        assert_eq!(text(&[0.5]).unwrap(), "share: 0.500 spread unknown (n 1 head)");
         assert_eq!(text(&[]), None);
     }
 
