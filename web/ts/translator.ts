@@ -8,7 +8,7 @@ import type { HeadName, SearchTree, SearchTreeInput } from './search-types.js';
 import { wireSearch } from './search.js';
 import { PartialStream } from './stream.js';
 import { Trace, wireTrace } from './trace.js';
-import type { Positions, TraceInput, WireTraceInput } from './trace-types.js';
+import type { Positions, TraceInput } from './trace-types.js';
 import type {
   AttentionInput,
   AttentionMap,
@@ -112,7 +112,7 @@ export class TranslatorBase {
 
   /** Makes a `Trace` of translated sentences, with every attention map. */
   async trace(input: TraceInput): Promise<Trace> {
-    const described = await this.#call('trace', () => this.#traceInput(input), input?.signal);
+    const described = await this.#call('trace', () => wireTrace(input), input?.signal);
     return new Trace(this.#client, described, false);
   }
 
@@ -203,15 +203,6 @@ export class TranslatorBase {
   /** Frees the device's memory and ends the worker. Pending calls reject as aborted. */
   destroy(): void {
     this.#client.destroy();
-  }
-
-  #traceInput(input: TraceInput): WireTraceInput {
-    const wire = wireTrace(input);
-    const { alternatives } = wire;
-    if (typeof alternatives !== 'number') return wire;
-    // there are no more tokens, and the engine reserves memory for as many as it is asked for
-    const { sourceVocabulary, targetVocabulary } = this.info.model;
-    return { ...wire, alternatives: Math.min(alternatives, Math.max(sourceVocabulary, targetVocabulary)) };
   }
 
   /** Wrong input rejects as well, so that a caller need not also catch synchronous errors. */
