@@ -16,12 +16,24 @@ pub async fn gpu() -> Arc<Gpu> {
 /// seconds to compile some kernels, and keep them no longer than the device.
 #[cfg(target_arch = "wasm32")]
 pub async fn gpu() -> Arc<Gpu> {
-    thread_local!(static SHARED: std::cell::OnceCell<Arc<Gpu>> = const { std::cell::OnceCell::new() });
-    if let Some(gpu) = SHARED.with(|shared| shared.get().cloned()) {
+    thread_local!(static SHARED: Shared = const { Shared::new() });
+    shared(&SHARED, open()).await
+}
+
+#[cfg(target_arch = "wasm32")]
+type Shared = std::cell::OnceCell<Arc<Gpu>>;
+
+/// The device of `cell`, opened by the first caller.
+#[cfg(target_arch = "wasm32")]
+async fn shared(
+    cell: &'static std::thread::LocalKey<Shared>,
+    open: impl Future<Output = Arc<Gpu>>,
+) -> Arc<Gpu> {
+    if let Some(gpu) = cell.with(|cell| cell.get().cloned()) {
         return gpu;
     }
-    let gpu = open().await;
-    SHARED.with(|shared| shared.get_or_init(|| gpu).clone())
+    let gpu = open.await;
+    cell.with(|cell| cell.get_or_init(|| gpu).clone())
 }
 
 async fn open() -> Arc<Gpu> {
@@ -61,12 +73,22 @@ async fn small_gpu(bytes: u64) -> Gpu {
 
 /// A GPU on which kernels are chosen as for another class of adapter: the hardware's on a software one.
 pub async fn gpu_as(class: AdapterClass) -> Device {
-    let shared = gpu().await;
-    if shared.class() == class {
-        return Device::Gpu(shared); // with the kernels that it has compiled
+    let own = gpu().await;
+    if own.class() == class {
+        return Device::Gpu(own); // with the kernels that it has compiled
     }
+    #[cfg(target_arch = "wasm32")]
+    {
+        thread_local!(static OTHER: Shared = const { Shared::new() });
+        Device::Gpu(shared(&OTHER, open_as(class)).await)
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    Device::Gpu(open_as(class).await)
+}
+
+async fn open_as(class: AdapterClass) -> Arc<Gpu> {
     let adapter = gpu::any().await.expect("a GPU adapter");
     let mut gpu = Gpu::open(adapter).await.expect("opens");
     gpu.force_class(class);
-    Device::Gpu(Arc::new(gpu))
+    Arc::new(gpu)
 }

@@ -26,6 +26,17 @@ pub use wasm_bindgen_test::wasm_bindgen_test as device_test;
 #[cfg(target_arch = "wasm32")]
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
+/// All of `all`. In a browser, whose software adapter takes seconds to compile a kernel, only one of them: which, `place` says, so that
+/// callers with many places still meet all.
+pub fn one_in_browsers<T>(place: usize, all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.into_iter().collect();
+    if cfg!(target_arch = "wasm32") {
+        let chosen = place % all.len();
+        all = vec![all.swap_remove(chosen)];
+    }
+    all
+}
+
 /// The tensors of a safetensors file, as f32.
 pub struct Tensors(Vec<u8>);
 

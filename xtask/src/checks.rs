@@ -9,7 +9,7 @@ use crate::terminal::{BAD, GOOD, heading, seconds};
 pub struct Check {
     pub name: &'static str,
     pub command: Command,
-    /// Checks that run in parallel after it, each printing its output at its end.
+    /// Checks that run after it, two at a time, each printing its output at its end.
     afterwards: Vec<Command>,
 }
 
@@ -41,7 +41,7 @@ impl Check {
         Check { name, command, afterwards: Vec::new() }
     }
 
-    pub fn then_side_by_side(self, afterwards: Vec<Command>) -> Check {
+    pub fn then_two_at_a_time(self, afterwards: Vec<Command>) -> Check {
         Check { afterwards, ..self }
     }
 
@@ -54,7 +54,7 @@ impl Check {
         heading(&format!("{}: {}", self.name, process::line(&self.command)));
         let begun = Instant::now();
         let outcome =
-            process::run(&mut self.command).and_then(|()| process::run_side_by_side(self.afterwards));
+            process::run(&mut self.command).and_then(|()| process::run_side_by_side(self.afterwards, 2));
         let report = Report { name: self.name, outcome, took: begun.elapsed() };
         anstream::println!("{}", report.line());
         report

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,19 +63,21 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<(), Failure>
     }
 }
 
-/// Runs `commands` in parallel, and shows each output at its end. All run to their end, also after a failure.
-pub fn run_side_by_side(commands: Vec<Command>) -> Result<(), Failure> {
+/// Runs `commands`, `workers` of them at a time, and shows each output at its end. All run, also after a failure.
+pub fn run_side_by_side(commands: Vec<Command>, workers: usize) -> Result<(), Failure> {
     let run_quietly = |mut command: Command| {
         let output = command.stdin(Stdio::null()).output().map_err(Failure::Start)?;
         anstream::print!("    $ {}\n{}", line(&command), String::from_utf8_lossy(&output.stdout));
         anstream::eprint!("{}", String::from_utf8_lossy(&output.stderr));
         finished(Ok(output.status))
     };
+    let queue = Mutex::new(commands.into_iter());
+    let next = || queue.lock().expect("no worker panics").next();
+    let work = || std::iter::from_fn(next).map(run_quietly).collect::<Vec<_>>();
     thread::scope(|scope| {
-        let running: Vec<_> =
-            commands.into_iter().map(|command| scope.spawn(|| run_quietly(command))).collect();
+        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         let outcomes: Vec<_> =
-            running.into_iter().map(|thread| thread.join().expect("it does not panic")).collect();
+            running.into_iter().flat_map(|thread| thread.join().expect("it does not panic")).collect();
         outcomes.into_iter().collect()
     })
 }
@@ -156,8 +159,9 @@ mod tests {
             command.arg("--version");
             command
         };
-        assert!(run_side_by_side(vec![version(), version()]).is_ok());
-        let outcome = run_side_by_side(vec![version(), Command::new("wordloom-no-such-program")]);
+        let missing = || Command::new("wordloom-no-such-program");
+        assert!(run_side_by_side(vec![version(), version(), version()], 2).is_ok());
+        let outcome = run_side_by_side(vec![version(), version(), missing()], 2);
         assert!(matches!(outcome, Err(Failure::Start(_))));
     }
 
