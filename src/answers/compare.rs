@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::gpu::{Gpu, GpuError};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::graph::Target;
-use crate::graph::{Plan, Session, State, Upload, Weights};
+use crate::graph::{Plan, Reading, Session, State, Upload, Weights};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::kernels::Dispatch;
 use crate::kernels::{AdapterClass, PANEL};
@@ -82,7 +82,7 @@ impl Known {
         let mut session = Session::new(&Device::Cpu, &weights, &cases.states, plans(cases, &all))?;
         answers.clear();
         for index in all {
-            answers.push(run(&mut session, &weights, cases, [index; 2]).await?);
+            answers.push(finish(run(&mut session, &weights, cases, [index; 2])?).await?);
         }
         Ok(())
     }
@@ -113,9 +113,17 @@ impl Known {
         for indices in asked.chunks(AT_ONCE) {
             let plans = plans(cases, indices);
             let (mut session, lists) = Session::to_check(gpu, &weights, &cases.states, &plans, class)?;
-            for (program, (&index, list)) in indices.iter().zip(&lists).enumerate() {
+            // The device has all work before the host waits for the first answer: a round trip takes longer than most cases.
+            let mut started = Vec::with_capacity(indices.len());
+            for (program, &index) in indices.iter().enumerate() {
+                let mut start = || run(&mut session, &weights, cases, [program, index]);
+                started.push([start()?, start()?]);
+            }
+            for (program, ((&index, list), [first, second])) in
+                indices.iter().zip(&lists).zip(started).enumerate()
+            {
                 let case = &cases.list[index];
-                let got = self.run_twice(&mut session, &weights, program, index).await?;
+                let got = [finish(first).await?, finish(second).await?];
                 let mut kernels: Vec<_> =
                     list.launches.iter().map(|launch| launch.dispatch.kernel.name).collect();
                 kernels.sort_unstable();
@@ -139,19 +147,6 @@ impl Known {
             }
         }
         Ok(answers)
-    }
-
-    async fn run_twice(
-        &self,
-        session: &mut Session,
-        weights: &Weights,
-        program: usize,
-        index: usize,
-    ) -> Result<[Vec<Vec<f32>>; 2], GpuError> {
-        Ok([
-            run(session, weights, &self.cases, [program, index]).await?,
-            run(session, weights, &self.cases, [program, index]).await?,
-        ])
     }
 
     fn difference(&self, index: usize, got: &[Vec<f32>]) -> f32 {
@@ -181,13 +176,13 @@ fn weights(
     Ok(weights)
 }
 
-/// Writes the inputs of a case, runs its program, and reads the results.
-async fn run(
+/// Writes the inputs of a case, runs its program, and asks for the results.
+fn run(
     session: &mut Session,
     weights: &Weights,
     cases: &Cases,
     [program, index]: [usize; 2],
-) -> Result<Vec<Vec<f32>>, GpuError> {
+) -> Result<Vec<Reading>, GpuError> {
     let Case { plan, results, .. } = &cases.list[index];
     let states: Vec<State> = plan.states().collect();
     for (state, input) in cases.inputs.iter().filter(|(state, _)| states.contains(state)) {
@@ -197,11 +192,15 @@ async fn run(
         }
     }
     session.run(session.program(program), weights);
-    let mut read = Vec::with_capacity(results.len());
-    for &(state, _) in results {
-        read.push(session.read(state).await?);
+    results.iter().map(|&(state, _)| session.start_reading(state)).collect()
+}
+
+async fn finish(readings: Vec<Reading>) -> Result<Vec<Vec<f32>>, GpuError> {
+    let mut results = Vec::with_capacity(readings.len());
+    for reading in readings {
+        results.push(reading.finish().await?);
     }
-    Ok(read)
+    Ok(results)
 }
 
 /// The largest difference of two results, in units of the tolerance; infinite for a number that is none.

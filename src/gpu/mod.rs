@@ -37,7 +37,7 @@ pub use error::GpuError;
 pub use lineage::DeviceNews;
 #[cfg(not(target_arch = "wasm32"))]
 pub use profile::KernelTime;
-pub use readback::Readback;
+pub use readback::{Readback, Reading};
 pub use recording::{Recording, Submission};
 pub use verdict::{Extent, Verdict};
 

@@ -11,6 +11,13 @@ pub struct Readback {
     pub(super) handle: Owned,
 }
 
+/// The outcome of a request to map a buffer.
+type Mapped = futures_channel::oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// A copy of part of a buffer that the host has [asked](Gpu::start_reading) for; of nothing, if it has no words.
+#[derive(Debug)]
+pub struct Reading(Option<(Readback, Mapped)>);
+
 impl Readback {
     pub(super) fn bytes(&self) -> u64 {
         self.handle.size()
@@ -38,11 +45,26 @@ impl Gpu {
         submission: Option<Submission>,
         use_words: impl FnOnce(&[u32]) -> R,
     ) -> Result<R, GpuError> {
+        let mapped = self.ask_to_map(readback);
+        self.use_mapped(readback, mapped, submission, use_words).await
+    }
+
+    fn ask_to_map(&self, readback: &Readback) -> Mapped {
         self.tally.readbacks.add(1);
-        let (send, done) = futures_channel::oneshot::channel();
+        let (send, mapped) = futures_channel::oneshot::channel();
         readback.handle.map_async(wgpu::MapMode::Read, .., move |outcome| {
             let _ = send.send(outcome); // the receiver may have been dropped
         });
+        mapped
+    }
+
+    async fn use_mapped<R>(
+        &self,
+        readback: &Readback,
+        mapped: Mapped,
+        submission: Option<Submission>,
+        use_words: impl FnOnce(&[u32]) -> R,
+    ) -> Result<R, GpuError> {
         let lost = |reason: String| self.lost(reason);
         #[cfg(not(target_arch = "wasm32"))] // the browser drives its own queue
         {
@@ -52,7 +74,7 @@ impl Gpu {
         }
         #[cfg(target_arch = "wasm32")]
         let _ = submission;
-        let outcome = done.await;
+        let outcome = mapped.await;
         self.check()?; // the reason, if mapping failed
         match outcome {
             Ok(Ok(())) => {}
@@ -83,8 +105,17 @@ impl Gpu {
         buffer: &Buffer,
         words: Range<usize>,
     ) -> Result<Vec<T>, GpuError> {
+        let reading = self.start_reading(buffer, words)?;
+        self.finish_reading(reading).await
+    }
+
+    /// Copies part of a buffer as earlier submissions leave it, without waiting for them.
+    ///
+    /// # Errors
+    /// As [`Gpu::buffer`].
+    pub fn start_reading(&self, buffer: &Buffer, words: Range<usize>) -> Result<Reading, GpuError> {
         if words.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Reading(None));
         }
         let (first, bytes) = (4 * words.start as u64, 4 * words.len() as u64);
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
@@ -93,6 +124,19 @@ impl Gpu {
             self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
         encoder.copy_buffer_to_buffer(&buffer.handle, first, &readback.handle, 0, bytes);
         self.send([encoder.finish()]);
-        self.map(&readback, None, |words| bytemuck::cast_slice(words).to_vec()).await
+        let mapped = self.ask_to_map(&readback);
+        Ok(Reading(Some((readback, mapped))))
+    }
+
+    /// Waits for the copy, and returns it.
+    ///
+    /// # Errors
+    /// As [`Gpu::map`].
+    pub async fn finish_reading<T: bytemuck::AnyBitPattern>(
+        &self,
+        reading: Reading,
+    ) -> Result<Vec<T>, GpuError> {
+        let Some((readback, mapped)) = reading.0 else { return Ok(Vec::new()) };
+        self.use_mapped(&readback, mapped, None, |words| bytemuck::cast_slice(words).to_vec()).await
     }
 }

@@ -34,7 +34,7 @@ pub use known_answer::check_known_answers;
 pub use lower::{Binding, Launch, LaunchList, Lowering, Target};
 pub use plan::Plan;
 pub use row_copy::RowCopy;
-pub use run::{DeviceTensor, Program, Session};
+pub use run::{DeviceTensor, Program, Reading, Session};
 pub(crate) use tap_list::matches as tap_matches;
 pub use tap_list::{KeptTap, TapView, Tapped, UnknownTap};
 pub(crate) use training::TRAINING;

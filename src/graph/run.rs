@@ -8,7 +8,7 @@ use super::lower::LaunchList;
 use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::run_cpu::CpuSession;
-use super::run_gpu::GpuSession;
+use super::run_gpu::{GpuReading, GpuSession};
 use super::values::{State, StateTable};
 use super::weights::Weights;
 use crate::device::Device;
@@ -275,9 +275,32 @@ impl Session {
 
     /// Reads a state, `[rows, width]` without padding; of a u32 state the bits. Also returns errors of earlier commands.
     pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
-        match &self.runner {
-            Runner::Cpu(session) => Ok(session.f32_state(state).to_vec()),
-            Runner::Gpu(session) => session.read(state).await,
+        self.start_reading(state)?.finish().await
+    }
+
+    /// The same without waiting for the device: later runs do not change what [`finish`](Reading::finish) returns.
+    pub fn start_reading(&self, state: State) -> Result<Reading, GpuError> {
+        Ok(Reading(match &self.runner {
+            Runner::Cpu(session) => ReadingOf::Host(session.f32_state(state).to_vec()),
+            Runner::Gpu(session) => ReadingOf::Device(session.start_reading(state)?),
+        }))
+    }
+}
+
+/// A state that was [asked](Session::start_reading) for.
+pub struct Reading(ReadingOf);
+
+enum ReadingOf {
+    Host(Vec<f32>),
+    Device(GpuReading),
+}
+
+impl Reading {
+    /// Waits for the state, and returns it as [`Session::read`] does.
+    pub async fn finish(self) -> Result<Vec<f32>, GpuError> {
+        match self.0 {
+            ReadingOf::Host(data) => Ok(data),
+            ReadingOf::Device(reading) => reading.finish().await,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::row_copy::RowCopy;
 use super::values::{Home, State, StateTable, stored_elements};
 use super::weights::{Weights, pad_rows};
-use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Recording, Submission};
+use crate::gpu::{Buffer, BufferCopy, Gpu, GpuError, Readback, Reading, Recording, Submission};
 use crate::kernels::{AdapterClass, PassedOver, stride};
 use crate::shape::{Dtype, Shape};
 
@@ -181,9 +181,25 @@ impl GpuSession {
         (self.gpu.clone(), self.states[state.index].clone())
     }
 
-    pub async fn read(&self, state: State) -> Result<Vec<f32>, GpuError> {
+    pub fn start_reading(&self, state: State) -> Result<GpuReading, GpuError> {
+        let buffer = &self.states[state.index];
+        let copy = self.gpu.start_reading(buffer, 0..(buffer.bytes() / 4) as usize)?;
+        Ok(GpuReading { gpu: self.gpu.clone(), state, copy })
+    }
+}
+
+/// A state that the host has asked for.
+pub(super) struct GpuReading {
+    gpu: Arc<Gpu>,
+    state: State,
+    copy: Reading,
+}
+
+impl GpuReading {
+    pub async fn finish(self) -> Result<Vec<f32>, GpuError> {
+        let Self { gpu, state, copy } = self;
         let Shape { rows, width } = state.shape;
-        let mut stored: Vec<f32> = self.gpu.read(&self.states[state.index]).await?;
+        let mut stored: Vec<f32> = gpu.finish_reading(copy).await?;
         // only f32 rows are padded
         let padded = if state.dtype == Dtype::F32 { stride(width) } else { width };
         for row in 1..rows {
