@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use wordloom_documents::Format;
 
+use super::output::is_standard;
 use super::{CliError, interrupt};
 
 /// Lines of a round: enough for batches, few enough for early results.
@@ -52,9 +53,9 @@ impl Lines {
         Self::open_at(path, Start::default())
     }
 
-    /// Opens a file at a position, or standard input.
+    /// Opens a file at a position, or standard input for `None` or `-`.
     pub fn open_at(path: Option<&Path>, start: Start) -> Result<Self, CliError> {
-        let Some(path) = path else {
+        let Some(path) = path.filter(|path| !is_standard(path)) else {
             return Self::read("standard input".into(), None, start, BufReader::new(io::stdin()));
         };
         let name = path.display().to_string();
@@ -177,6 +178,19 @@ fn send_lines(
     }
 }
 
+const ZIP: &str = "a zip file";
+
+/// What a file is that begins in this way, if it is no text, or text with commands of its own.
+fn no_lines(start: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 4] = [
+        (b"PK\x03\x04", ZIP),
+        (b"%PDF-", "a PDF file"),
+        (b"{\\rtf", "an RTF file"),
+        (&[0xd0, 0xcf, 0x11, 0xe0], "a file of an older Office (.doc, .ppt, .xls), or one with a password"),
+    ];
+    kinds.into_iter().find(|(mark, _)| start.starts_with(mark)).map(|(_, kind)| kind)
+}
+
 fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Option<Line>, CliError> {
     let mut line = Vec::new();
     let bytes = reader
@@ -195,11 +209,13 @@ fn read_line(name: &str, number: usize, reader: &mut impl BufRead) -> Result<Opt
         }
         Some(_) => {}
     }
-    if number == 1 && line.starts_with(b"PK\x03\x04") {
+    if let Some(kind) = no_lines(&line).filter(|_| number == 1) {
         let known = Format::endings_of(Format::is_binary);
-        return Err(CliError::Input(format!(
-            "{name}: a zip file, which has no lines; documents that are zip files, by their ending or --format, are {known}"
-        )));
+        let problem = match kind {
+            ZIP => format!("documents that are zip files, by their ending or --format, are {known}"),
+            _ => format!("save it in a format that is translated, such as {known}"),
+        };
+        return Err(CliError::Input(format!("{name}: {kind}, which has no lines; {problem}")));
     }
     let text = String::from_utf8(line).map_err(|error| {
         let byte = error.utf8_error().valid_up_to() + 1;

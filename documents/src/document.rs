@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use super::charset;
 use super::error::DocumentError;
 use super::format::Format;
-use super::formats::{html, json, markdown, po, strings, subtitles, table, text, xliff};
+use super::formats::{html, json, markdown, po, strings, subtitles, table, text, xliff, xml};
 use super::links::Links;
 use super::package::Package;
 use super::unit::{Markup, Part, Unit, Units};
-use super::xml;
 
 /// Bytes of the largest document.
 const MOST_BYTES: u64 = 256 << 20;

@@ -11,6 +11,8 @@ pub enum Escape {
     Attribute(char),
     /// `\"`, in JSON, PO and strings.
     Backslash,
+    /// As [`Escape::Markup`], with backslashes that Android's strings need.
+    Android,
     /// `""`, in a quoted field of a table.
     Doubled,
     /// `\*`, in Markdown.
@@ -45,6 +47,7 @@ impl Escape {
             Self::Attribute('\'') => *written += &html_escape::encode_single_quoted_attribute(part),
             Self::Attribute(_) => *written += &html_escape::encode_double_quoted_attribute(part),
             Self::Backslash => backslash(part, written),
+            Self::Android => android(text, range, written),
             Self::Doubled => *written += &part.replace('"', "\"\""),
             Self::Markdown { block, link } => {
                 if block == Block::Text && range.start == 0 {
@@ -74,6 +77,18 @@ fn backslash(text: &str, written: &mut String) {
             '\t' => *written += "\\t",
             control if u32::from(control) < 0x20 => *written += &format!("\\u{:04x}", u32::from(control)),
             other => written.push(other),
+        }
+    }
+}
+
+fn android(text: &str, range: std::ops::Range<usize>, written: &mut String) {
+    for (index, character) in text[range.clone()].char_indices() {
+        // the first character would make a reference of the text
+        let is_first = range.start + index == 0;
+        match character {
+            '\'' | '"' | '\\' => written.extend(['\\', character]),
+            '@' | '?' if is_first => written.extend(['\\', character]),
+            other => *written += &html_escape::encode_text(other.encode_utf8(&mut [0; 4])),
         }
     }
 }
@@ -174,6 +189,7 @@ mod tests {
             assert_eq!(escape.encode(text), want);
         }
         assert_eq!(Escape::Markdown { block: Block::Cell, link: false }.encode("- a|b"), "- a\\|b");
+        assert_eq!(Escape::Android.encode("@l'\"a\\ & ?@"), "\\@l\\'\\\"a\\\\ &amp; ?@");
         let heading = Escape::Markdown { block: Block::Heading, link: false };
         assert_eq!(heading.encode("# C# and ##"), "# C# and \\##");
         let link = Escape::Markdown { block: Block::Other, link: true };

@@ -35,7 +35,7 @@ impl Inline {
         Self::Text { raw: raw.to_owned(), text: text.into() }
     }
 
-    fn into_markup(self) -> Markup {
+    pub fn into_markup(self) -> Markup {
         match self {
             Self::Text { raw, .. } => copied(raw),
             Self::Open { raw, .. } | Self::Close { raw, .. } | Self::Kept { raw, .. } | Self::Alone(raw) => {
@@ -81,6 +81,16 @@ pub fn has_words(text: &str) -> bool {
     text[done..].contains(char::is_alphabetic)
 }
 
+/// A character as a model reads it. Soft hyphens and the like, which say where words of the source may be broken, are left out: with them, a
+/// model reads other words.
+fn readable(character: char) -> Option<char> {
+    match character {
+        '\0' | '\u{ad}' | '\u{2060}' | '\u{feff}' => None,
+        '\u{2010}' | '\u{2011}' => Some('-'),
+        other => Some(other),
+    }
+}
+
 /// Makes a unit of a text without tags. Without a letter, it is copied.
 pub fn text_unit(raw: &str, text: &str, style: Style, units: &mut Units) -> Markup {
     unit(vec![Inline::text(raw, text)], style, units)
@@ -110,7 +120,8 @@ pub fn unit(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
     let [mut before, mut after] = [Markup::new(), Markup::new()];
     tokens.drain(last + 1..).flat_map(Inline::into_markup).for_each(|part| append(&mut after, part));
     tokens.drain(..first).flat_map(Inline::into_markup).for_each(|part| append(&mut before, part));
-    let mut builder = Builder { style, text: String::new(), marks: Vec::new(), found: Vec::new() };
+    let edges = style.collapses.then(|| edges(&tokens));
+    let mut builder = Builder { style, edges, text: String::new(), marks: Vec::new(), found: Vec::new() };
     let mut open: Vec<usize> = Vec::new();
     for (index, token) in tokens.into_iter().enumerate() {
         let end = ends[first + index].filter(|&end| end <= last && open.len() < MOST_DEPTH);
@@ -132,6 +143,19 @@ pub fn unit(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
         }
     }
     vec![units.add(builder.finish(before, after))]
+}
+
+/// White space at the beginning of the first text and at the end of the last one.
+fn edges(tokens: &[Inline]) -> [String; 2] {
+    let texts = || {
+        tokens.iter().filter_map(|token| match token {
+            Inline::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    };
+    let first = texts().next().map_or("", |text| &text[..text.len() - text.trim_start().len()]);
+    let last = texts().next_back().map_or("", |text| &text[text.trim_end().len()..]);
+    [first.to_owned(), last.to_owned()]
 }
 
 /// Joins texts side by side: a placeholder may be in both.
@@ -187,6 +211,8 @@ fn ends(tokens: &[Inline]) -> Vec<Option<usize>> {
 
 struct Builder {
     style: Style,
+    /// White space around the text as the document has it, where the text has one space for it.
+    edges: Option<[String; 2]>,
     text: String,
     marks: Vec<Mark>,
     /// Places of placeholders, in bytes of the text, which has a `\u{0}` there for now.
@@ -232,20 +258,20 @@ impl Builder {
             } else {
                 text
             };
-            self.text.extend(text.chars().filter(|&c| c != '\0'));
+            self.text.extend(text.chars().filter_map(readable));
         } else {
             for (place, word) in text.split(char::is_whitespace).enumerate() {
                 if place > 0 && !self.text.ends_with(' ') {
                     self.text.push(' ');
                 }
-                self.text.extend(word.chars().filter(|&c| c != '\0'));
+                self.text.extend(word.chars().filter_map(readable));
             }
         }
     }
 
     /// Names the placeholders and moves white space at the ends of the text out of it.
     fn finish(self, mut before: Markup, mut after: Markup) -> Unit {
-        let Self { style, text: raw, mut marks, found } = self;
+        let Self { style, edges, text: raw, mut marks, found } = self;
         let mut text = String::with_capacity(raw.len());
         let mut stand_ins = Vec::with_capacity(found.len());
         let (mut done, mut moved) = (0, 0);
@@ -265,12 +291,12 @@ impl Builder {
         text += &raw[done..];
         let start = text.len() - text.trim_start().len();
         let trimmed = text.trim();
-        let white = |part: &str| match style.collapses {
-            true if !part.is_empty() => " ".to_owned(),
+        let white = |part: &str, edge: usize| match &edges {
+            Some(edges) if !part.is_empty() && !edges[edge].is_empty() => edges[edge].clone(),
             _ => part.to_owned(),
         };
-        push(&mut before, &white(&text[..start]));
-        let behind = white(&text[start + trimmed.len()..]);
+        push(&mut before, &white(&text[..start], 0));
+        let behind = white(&text[start + trimmed.len()..], 1);
         if !behind.is_empty() {
             match after.first_mut() {
                 Some(Part::Copied(first)) => first.insert_str(0, &behind),

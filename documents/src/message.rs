@@ -7,8 +7,9 @@ use regex_lite::Regex;
 
 use super::escape::Escape;
 use super::inline::{Inline, Style, unit};
+use super::tags::is_marked;
 use super::unescape::{KEPT, Kept, Message};
-use super::unit::{Finish, Markup, Units, append, copied, push};
+use super::unit::{Finish, Markup, Part, Units, append, copied, push};
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"<(/?)([A-Za-z0-9][A-Za-z0-9_-]*)(?:[.:][^<>\s]*)?(?:\s[^<>]*?)?(/?)>"#)
@@ -20,6 +21,8 @@ static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Elements without an end tag, as in HTML.
 const VOID: &[&str] = &["br", "img", "hr", "wbr", "input"];
+/// Elements with code, as in HTML.
+const CODE: &[&str] = &["code", "kbd", "samp", "var", "tt", "pre", "script", "style"];
 /// Depth of plurals in plurals.
 const MOST_DEPTH: usize = 8;
 
@@ -204,7 +207,40 @@ fn tokens_with(text: &str, escape: Escape, kept: &mut dyn Iterator<Item = Kept>)
         });
     }
     parts(&text[done..], escape, kept, &mut tokens);
-    tokens
+    with_code(tokens)
+}
+
+/// Tokens in which an element with code, or one that is not translated, is one.
+fn with_code(tokens: Vec<Inline>) -> Vec<Inline> {
+    let is_kept = |raw: &Markup, name: &str| {
+        CODE.contains(&name) || matches!(&raw[..], [Part::Copied(tag)] if is_marked(tag))
+    };
+    let mut joined = Vec::with_capacity(tokens.len());
+    let mut tokens = tokens.into_iter();
+    // a search for an end that is missing reads on to the text's end
+    let mut is_complete = true;
+    while let Some(token) = tokens.next() {
+        let end = match &token {
+            Inline::Open { raw, name } if is_complete && is_kept(raw, name) => {
+                let is_end = |token: &Inline| matches!(token, Inline::Close { name: end, .. } if end == name);
+                let end = tokens.as_slice().iter().position(is_end);
+                is_complete = end.is_some();
+                end
+            }
+            _ => None,
+        };
+        joined.push(match end {
+            None => token,
+            Some(end) => {
+                let mut raw = token.into_markup();
+                for inside in tokens.by_ref().take(end + 1) {
+                    inside.into_markup().into_iter().for_each(|part| append(&mut raw, part));
+                }
+                Inline::Kept { raw, is_word: true }
+            }
+        });
+    }
+    joined
 }
 
 /// Text and parts that stay.

@@ -23,14 +23,90 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         r"%\([A-Za-z0-9_.-]+\)[a-zA-Z]",
         r"%[A-Za-z_][A-Za-z0-9_.]*%",
         r"%(?:[0-9]+\$)?[-+0#']*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcCsSpn@]",
+        // those of Qt and KDE
+        "%L?[0-9]{1,2}",
+        "%%",
+        // references of i18next and vue-i18n to other messages
+        r"\$t\([^()\n]*\)",
+        r"@(?:\.[a-z]+)?:(?:[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*|\{'[^'\n]*'\}|\([A-Za-z0-9_.]+\))",
+        // emoji by name
+        ":[a-z0-9_+-]*[a-z][a-z0-9_+-]*:",
         // formulas of TeX, by one of their signs: `$` alone is a price
         r"\$\$?(?:[^$\s][^$\n]*)?[\\^_][^$\n]*[^$\s]\$\$?",
     ];
     Regex::new(&forms.join("|")).expect("the forms are regular expressions")
 });
 
+/// What a text about programs has that is no word: addresses of files, times, colours, names of constants.
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?",
+        "#(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})",
+        r#"[A-Za-z]:\\[^\s"<>|*?]*[A-Za-z0-9_]"#,
+        r"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.-]*[A-Za-z0-9_]){2,}",
+        r"[A-Za-z0-9_-]{1,64}\.(?:png|jpe?g|gif|svg|pdf|docx?|xlsx?|pptx?|odt|zip|txt|csv|json|xml|html?|css|jsx?|tsx?|py|rs|md|ya?ml|toml|ini|log|mp[34]|exe|dll)",
+        "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",
+        r"v[0-9]+(?:\.[0-9]+)+",
+    ];
+    Regex::new(&forms.join("|")).expect("the forms are regular expressions")
+});
+
+/// Code that is no part of a longer word.
+fn code(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_sign = |at: usize| match bytes[at] {
+        b'/' | b'\\' | b'_' | b'#' => true,
+        b'.' => bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric),
+        b'-' => at > 0 && bytes[at - 1].is_ascii_hexdigit(),
+        _ => false,
+    };
+    // most texts have none of it, and are read without the forms
+    if !(0..bytes.len()).any(is_sign) {
+        return Vec::new();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || "/\\_#-@".contains(c);
+    let is_whole = |range: &Range<usize>| {
+        !text[..range.start].ends_with(is_word) && !text[range.end..].starts_with(is_word)
+    };
+    CODE.find_iter(text).map(|found| found.range()).filter(is_whole).collect()
+}
+
+/// Whether a whole value is code: an id, a key, a name of a variable. A sentence, or a word of a language, is none.
+pub fn is_code(value: &str) -> bool {
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+        let forms = [
+            // letters and numbers with signs between: `abc-123`, `v1.2`
+            "[A-Za-z0-9]*[0-9][A-Za-z0-9]*(?:[-_.:][A-Za-z0-9]+)+",
+            "[A-Za-z0-9]+(?:[-_.:][A-Za-z0-9]+)*[-_.:][A-Za-z0-9]*[0-9][A-Za-z0-9]*",
+            "[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+",
+            "[a-z][A-Za-z0-9]*(?:\\.[A-Za-z0-9]+)+",
+            "[a-z]+(?:[A-Z][a-z0-9]+)+",
+        ];
+        Regex::new(&format!("^(?:{})$", forms.join("|"))).expect("a regular expression")
+    });
+    const LONGEST: usize = 200;
+    let value = value.trim();
+    value.len() <= LONGEST && VALUE.is_match(value)
+}
+
 /// The places of placeholders in a text, in bytes.
 pub fn placeholders(text: &str) -> Vec<Range<usize>> {
+    let mut found = forms(text);
+    let is_free = |range: &Range<usize>| {
+        let next = found.partition_point(|other| other.end <= range.start);
+        found.get(next).is_none_or(|other| range.end <= other.start)
+    };
+    let code: Vec<Range<usize>> = code(text).into_iter().filter(is_free).collect();
+    if !code.is_empty() {
+        found.extend(code);
+        found.sort_unstable_by_key(|range| range.start);
+    }
+    found
+}
+
+/// The places of placeholders by their forms.
+fn forms(text: &str) -> Vec<Range<usize>> {
     let found = FORMS.find_iter(text).map(|found| {
         let mut part = found.as_str();
         let is_address = part.contains("://") || part.starts_with("www.");
@@ -50,13 +126,22 @@ pub fn placeholders(text: &str) -> Vec<Range<usize>> {
         }
         found.start()..found.start() + part.len()
     });
-    // a per cent sign of the text: "5%discount"
+    // a per cent sign of the text: "5%discount", "5%20"
     let is_percent = |range: &Range<usize>| {
-        text[range.clone()].starts_with('%')
+        let part = &text[range.clone()];
+        let is_number = part.ends_with(|c: char| c.is_ascii_digit());
+        part.starts_with('%')
+            && part != "%%"
             && text[..range.start].ends_with(|c: char| c.is_ascii_digit())
-            && text[range.end..].starts_with(char::is_alphabetic)
+            && (is_number || text[range.end..].starts_with(char::is_alphabetic))
     };
-    found.filter(|range| !is_percent(range)).collect()
+    // what is not between spaces or punctuation is no emoji: "std::cout::x"
+    let is_name = |range: &Range<usize>| {
+        let is_part = |c: char| c.is_alphanumeric() || c == ':';
+        text[range.clone()].starts_with(':')
+            && (text[..range.start].ends_with(is_part) || text[range.end..].starts_with(is_part))
+    };
+    found.filter(|range| !is_percent(range) && !is_name(range)).collect()
 }
 
 /// Cuts a text into text and runs of emoji, which are marked.
@@ -143,8 +228,9 @@ pub fn leftovers(
         let capitals = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_uppercase()).len();
         let next = places.iter().map(|other| other.start).filter(|&start| start >= place.end).min();
         let end = (place.end + capitals).min(next.unwrap_or(usize::MAX));
-        // "XA-Datei" and "XAs" are words; "XAB" is none
-        if end > place.end && !translation[end..].starts_with(char::is_lowercase) {
+        // "XA-Datei" and "XAs" are words; "XAB" is none, unless the text has it: `{size}GB`
+        let is_in_text = text.contains(&translation[place.start..end]);
+        if end > place.end && !is_in_text && !translation[end..].starts_with(char::is_lowercase) {
             found.push(place.end..end);
         }
     }
@@ -176,6 +262,8 @@ mod tests {
         assert_eq!(left("XAXB", &[0..2, 2..4]), [""; 0]);
         assert_eq!(left("XAs, XB-Datei, XBar", &[0..2, 5..7]), [""; 0]);
         assert_eq!(left("XA und XM, XB X X XA.", &[0..2, 11..13]), [" XM", " X", " X", " XA"]);
+        let place: Range<usize> = 4..6;
+        assert_eq!(leftovers("Only XAGB free", &["XA"], "Nur XAGB frei", &[place]), [0..0; 0]);
         assert_eq!(left("XA XB XL XX XIV Xanten X2", &[0..2, 3..5]), [""; 0]);
     }
 
@@ -193,6 +281,29 @@ mod tests {
                 &["%(count)s", "${price}", "%user.name%", "%{x}", "%@", "%5.2f"],
             ),
             ("From $5 to $10, $x_1$ and $\\alpha$", &["$x_1$", "$\\alpha$"]),
+            (
+                "%1 of %L2: 100%% of $t(files.name), @:menu.open @.lower:{'a b'}",
+                &["%1", "%L2", "%%", "$t(files.name)", "@:menu.open", "@.lower:{'a b'}"],
+            ),
+            ("10%20, $t (x), me@: here, std::cout::x, 10:a:30", &[]),
+            (
+                "Open image.png in /usr/local/bin, C:\\Users\\me or ./a/b.txt. Set MAX_SIZE to #ff0000 (v1.2.3).",
+                &[
+                    "image.png",
+                    "/usr/local/bin",
+                    "C:\\Users\\me",
+                    "./a/b.txt",
+                    "MAX_SIZE",
+                    "#ff0000",
+                    "v1.2.3",
+                ],
+            ),
+            (
+                "At 2024-01-01T10:00:00Z 550e8400-e29b-41d4-a716-446655440000",
+                &["2024-01-01T10:00:00Z", "550e8400-e29b-41d4-a716-446655440000"],
+            ),
+            ("He/she/they, 12/05/2024, and/or, E_xit, #hashtag, well-known. A.B", &[]),
+            ("Ready :rocket: (:+1:), :a b: c", &[":rocket:"]),
             ("100% sure, 5%discount, { no }, 20 % so, one ` only, R&D; no", &[]),
             ("Run `make install`, not ``a`` or `b\nc`", &["`make install`", "``a``"]),
             (
@@ -202,6 +313,19 @@ mod tests {
         ] {
             let found: Vec<&str> = placeholders(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, want, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_code_are_known() {
+        for code in ["abc-123", "AB-12", "v1.2", "some_name", "app.menu.open", "someName", "en.json", "10:aa"]
+        {
+            assert!(is_code(code), "{code}");
+        }
+        for text in
+            ["House", "e-mail", "and/or", "3D", "1st", "iOS", "Some name", "a.m.", "Top10", "T-Shirt", ""]
+        {
+            assert!(!is_code(text), "{text}");
         }
     }
 

@@ -1,7 +1,13 @@
-//! The tags of HTML: their names and attributes, and where elements end, which may have no end tag.
+//! The tokens of HTML, and its tags: their names and attributes, and where elements end, which may have no end tag.
 
 use std::ops::Range;
 
+/// Elements that stand within a sentence. All others end it.
+const INLINE: &[&str] = &[
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "img",
+    "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+    "wbr", "code", "kbd", "samp", "var", "ruby", "rb", "rt", "rp",
+];
 /// Elements whose content has no tags: the first end tag of their name ends them.
 const RAW: &[&str] = &["script", "style", "textarea", "title"];
 /// Elements that end a paragraph.
@@ -43,12 +49,38 @@ const ROWS: &[&str] = &["tr", "tbody", "thead", "tfoot"];
 /// Elements that have paragraphs in them, besides [`BLOCKS`].
 const AROUND_PARAGRAPHS: &[&str] = &["body", "dd", "dt", "html", "li", "td", "th"];
 
+/// A token of the source.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Token<'a> {
+    Text(&'a str),
+    Open(&'a str),
+    Close(&'a str),
+    /// A comment, a declaration, a copied element, or a reference to a note.
+    Other(&'a str),
+    /// An inline element that is kept as it is, or a formula.
+    Kept(&'a str),
+}
+
+impl<'a> Token<'a> {
+    /// The token as the document writes it.
+    pub fn raw(self) -> &'a str {
+        match self {
+            Self::Text(raw) | Self::Open(raw) | Self::Close(raw) | Self::Other(raw) | Self::Kept(raw) => raw,
+        }
+    }
+}
+
 /// The name of a tag, in lower case.
 pub fn name(tag: &str) -> String {
     let tag = tag.strip_prefix('<').unwrap_or(tag);
     let tag = tag.strip_prefix('/').unwrap_or(tag);
     let letters = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-');
     letters.collect::<String>().to_ascii_lowercase()
+}
+
+/// Whether a tag stands within a sentence.
+pub fn is_inline(tag: &str) -> bool {
+    tag.starts_with('<') && INLINE.contains(&&*name(tag))
 }
 
 /// Names of a tag's attributes, and the places of their values without quotes. An attribute without a value is left out.
@@ -83,10 +115,14 @@ pub fn attributes(tag: &str) -> Vec<(&str, Range<usize>)> {
     found
 }
 
-/// Whether a start tag says that its element is not translated.
+/// Whether a start tag says that its element is not translated: by its attribute, or by the class that translators on the web take for
+/// it.
 pub fn is_marked(tag: &str) -> bool {
     attributes(tag).into_iter().any(|(attribute, value)| {
-        attribute.eq_ignore_ascii_case("translate") && tag[value].eq_ignore_ascii_case("no")
+        let value = &tag[value];
+        attribute.eq_ignore_ascii_case("translate") && value.eq_ignore_ascii_case("no")
+            || attribute.eq_ignore_ascii_case("class")
+                && value.split_ascii_whitespace().any(|class| class == "notranslate")
     })
 }
 
@@ -126,6 +162,7 @@ impl Ends {
             "li" => (&["ul", "ol", "menu"], &["li"], [&["ul", "ol", "menu"], NONE]),
             "dt" | "dd" => (&["dl"], &["dt", "dd"], [&["dl"], NONE]),
             "p" => (NONE, BLOCKS, [BLOCKS, AROUND_PARAGRAPHS]),
+            "rt" | "rp" => (NONE, &["rt", "rp", "rb"], [&["ruby"], BLOCKS]),
             "option" => (NONE, &["option", "optgroup"], [&["select", "optgroup", "datalist"], NONE]),
             "td" | "th" => (TABLE, &["td", "th", "tr", "tbody", "thead", "tfoot"], [TABLE, ROWS]),
             "tr" => (TABLE, &["tr", "tbody", "thead", "tfoot"], [TABLE, &["tbody", "thead", "tfoot"]]),

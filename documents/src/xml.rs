@@ -8,9 +8,9 @@ use quick_xml::events::Event;
 
 use super::error::DocumentError;
 use super::escape::Escape;
-use super::inline::{Inline, Style, unit};
+use super::inline::Inline;
 use super::message;
-use super::unit::{Markup, Units, append, copied, push};
+use super::unit::copied;
 
 /// Depth of the deepest element.
 const MOST_DEPTH: usize = 200;
@@ -164,12 +164,12 @@ impl<'a> Xml<'a> {
     /// Text and tags of an element's content.
     ///
     /// * `is_inline`: whether an element, or text that is not escaped, belongs to the text
-    /// * `whole`: reads an element that is not inline: notes with texts of their own, or text that is copied
+    /// * `whole`: reads an element that is not inline, also an empty one: notes with texts of their own, or text that is copied
     pub fn inline(
         &self,
         nodes: Range<usize>,
         is_inline: &dyn Fn(usize) -> bool,
-        whole: &mut dyn FnMut(usize) -> Markup,
+        whole: &mut dyn FnMut(usize) -> Inline,
     ) -> Vec<Inline> {
         let mut tokens = Vec::new();
         let mut index = nodes.start;
@@ -181,13 +181,14 @@ impl<'a> Xml<'a> {
                     tokens.push(Inline::Open { raw: copied(self.token(index)), name: node.name.to_string() });
                 }
                 Kind::Start => {
-                    tokens.push(Inline::Alone(whole(index)));
+                    tokens.push(whole(index));
                     index = node.end;
                 }
                 Kind::End => {
                     tokens.push(Inline::Close { raw: copied(self.token(index)), name: node.name.to_string() })
                 }
                 Kind::CData if is_inline(index) => cdata_tokens(self.token(index), &mut tokens),
+                Kind::Empty if !is_inline(index) => tokens.push(whole(index)),
                 Kind::Empty | Kind::CData | Kind::Other => {
                     tokens.push(Inline::Alone(copied(self.token(index))))
                 }
@@ -195,6 +196,16 @@ impl<'a> Xml<'a> {
             index += 1;
         }
         tokens
+    }
+}
+
+impl Xml<'_> {
+    /// An element that is copied with its content, as a word if it has one.
+    pub fn kept(&self, index: usize) -> Inline {
+        let end = self.nodes[index].end;
+        let has_word = self.texts(index + 1..end).any(|text| text.contains(char::is_alphanumeric));
+        let raw = copied(self.raw(index, end));
+        if has_word { Inline::Kept { raw, is_word: true } } else { Inline::Alone(raw) }
     }
 }
 
@@ -236,57 +247,4 @@ fn plain(raw: &str, tokens: &mut Vec<Inline>) {
 pub fn name(tag: &str) -> &str {
     let inside = tag.trim_start_matches('<').trim_start_matches('/');
     inside.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next().unwrap_or_default()
-}
-
-/// XML of any kind. An element with text of its own is a unit, with all that is in it; the others are structure. Text outside of all
-/// elements, which a fragment may have, is a unit with all of the source.
-///
-/// * `kept`: names of elements that are copied with their content
-pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, DocumentError> {
-    let xml = Xml::read(source, "XML")?;
-    // whether an element has text, without that of its children
-    let mut has_text = vec![false; xml.nodes.len()];
-    let mut is_fragment = false;
-    let mut open = Vec::new();
-    for (index, node) in xml.nodes.iter().enumerate() {
-        match node.kind {
-            Kind::Start => open.push(index),
-            Kind::End => _ = open.pop(),
-            Kind::Text if xml.token(index).contains(char::is_alphanumeric) => match open.last() {
-                Some(&owner) => has_text[owner] = true,
-                None => is_fragment = true,
-            },
-            _ => {}
-        }
-    }
-    let is_kept = |index: usize| {
-        xml.attribute(index, "translate") == Some("no")
-            || kept.iter().any(|name| *name == xml.nodes[index].name)
-    };
-    let text = |nodes: Range<usize>, units: &mut Units| {
-        let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-        // in XML of any kind, text that is not escaped is code more often than text
-        let is_inline = |index: usize| xml.nodes[index].kind != Kind::CData && !is_kept(index);
-        let tokens = xml.inline(nodes, &is_inline, &mut whole);
-        unit(tokens, Style::collapsing(Escape::Markup), units)
-    };
-    if is_fragment {
-        return Ok(text(0..xml.nodes.len(), units));
-    }
-    let mut parts = Markup::new();
-    let mut index = 0;
-    while index < xml.nodes.len() {
-        let node = &xml.nodes[index];
-        push(&mut parts, xml.token(index));
-        if node.kind == Kind::Start && is_kept(index) {
-            push(&mut parts, if index + 1 < node.end { xml.raw(index + 1, node.end - 1) } else { "" });
-            index = node.end;
-        } else if node.kind == Kind::Start && has_text[index] {
-            text(index + 1..node.end, units).into_iter().for_each(|part| append(&mut parts, part));
-            index = node.end;
-        } else {
-            index += 1;
-        }
-    }
-    Ok(parts)
 }

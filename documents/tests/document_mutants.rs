@@ -11,19 +11,23 @@ use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 /// A document of each format that is text.
-const TEXTS: [(Format, &str); 12] = [
+const TEXTS: [(Format, &str); 13] = [
     (Format::Text, "Good morning.\n\n  Where is the train?  It left.\r\nEnd"),
     (
         Format::Markdown,
-        "---\ntitle: A day\n---\n# Head *one*\n\n* item `code` [link](a.html \"title\")\n\n| a | b |\n|---|---|\n| *c* | d |\n\nNote[^1]\n\n[^1]: The ~~note~~.\n\n```rust\nfn main() {}\n```\n<b>raw</b> &amp;\n",
+        "---\ntitle: A day\n---\n# Head *one*\n\n* item `code` [link](a.html \"title\")\n\n| a | b |\n|---|---|\n| *c* | d |\n\nNote[^1]\n\n:::tip\nA term\n: what it is\n:::\n\n[^1]: The ~~note~~.\n\n```rust\nfn main() {}\n```\n<b>raw</b> &amp;\n",
     ),
     (
         Format::Html,
-        "<!doctype html><html><head><title>T</title><style>b{}</style></head><body><p title=\"a\">One <b>two <i>three</i></b><br>four &lt; &#x35; <code>x</code></p><script>let a = '<p>';</script><ul><li>five<li>six</ul><!-- no --></body></html>",
+        "<!doctype html><html><head><title>T</title><style>b{}</style></head><body><p title=\"a\">One <b>two <i>three</i></b><br>four &lt; &#x35; <code>x</code></p><script>let a = '<p>';</script><ul><li>five m<sup>2</sup><li>six<sup><a href='#n'>[1]</a></sup> of H<sub>2</sub>O, 1<sup>st</sup></ul><!-- no --></body></html>",
     ),
     (
         Format::Xml,
         "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b \"c\">]><a x=\"1\"><b>One <c>two</c> three</b><![CDATA[four <]]><!-- no --></a>",
+    ),
+    (
+        Format::Xml,
+        "<resources><string name=\"a\">It\\'s \\\"one\\\"\\n<b>two</b> \\u0020 <xliff:g id=\"x\">%1$s</xliff:g></string></resources>",
     ),
     (
         Format::Srt,

@@ -44,8 +44,11 @@ fn what_keeps_its_order_keeps_its_markup() {
     ] {
         assert_eq!(String::from_utf8(same(html.as_bytes(), Format::Html)).expect("UTF-8"), html);
     }
-    // tags within a word move to its end, or to its beginning
-    assert_eq!(same(b"Hello <b>wo</b>rld", Format::Html), b"Hello <b>world</b>");
+    // tags within a word stay if the translation copies it; else they move to its end, or to its beginning
+    for html in ["Hello <b>wo</b>rld", "from 1<sup>st</sup>, of <b>Mac</b>Donald", "x<i>y</i>"] {
+        assert_eq!(same(html.as_bytes(), Format::Html), html.as_bytes());
+    }
+    assert_eq!(turned("Hello <b>wo</b>rld", Format::Html), "Uryyb <b>jbeyq</b>");
     let unclosed = same(b"<i>un<b>closed</i> text</p> here</b>", Format::Html);
     let unclosed = String::from_utf8(unclosed).expect("UTF-8");
     assert!(
@@ -61,8 +64,18 @@ fn tags_follow_their_words() {
         ("a <i>b <u>c</u></i> d", &[4, 3, 2, 1], "d <i><u>c</u> b</i> a"),
         // one element in two places covers what is between
         ("a <b>b c</b> d", &[2, 1, 3, 4], "<b>b a c</b> d"),
+        // elements change places as their words do
+        ("a <b>red</b> <i>house</i> there", &[1, 3, 2, 4], "a <i>house</i> <b>red</b> there"),
+        (
+            "I <b>have</b> <i>the <u>red</u> house</i>",
+            &[3, 5, 4, 2, 1],
+            "<i>the house <u>red</u></i> <b>have</b> I",
+        ),
+        // markup alone keeps its order, which a half of a pair needs
+        ("<a>a <img> b</a> <i>c <img id=2> d</i>", &[3, 4, 1, 2], "c d <a>a <img> b</a><i><img id=2></i>"),
         // ranges that would cross are cut
         ("<b>a b</b> <i>c d</i>", &[1, 3, 2, 4], "<b>a c b</b> <i>d</i>"),
+        ("<b>a b</b> <i>c</i> d", &[1, 3, 2, 4], "<b>a</b> <i>c</i> b d"),
         ("see @x <b>now</b>!", &[1, 2, 3], "see @x <b>now</b>!"),
         (
             "hi <a href=\"u\">@<span>me</span></a> you",
@@ -293,6 +306,89 @@ fn xliff_has_text_that_is_not_escaped() {
     }
     let translated = source("<![CDATA[The cat]]>", "<target><![CDATA[Die Katze]]></target>");
     assert_eq!(turned(&translated, Format::Xliff), translated);
+}
+
+#[test]
+fn xliff_keeps_what_is_protected_and_its_segments() {
+    for (content, texts, want) in [
+        (
+            "See <mrk mtype=\"protected\">My App</mrk> now",
+            &["See XA now"][..],
+            "Frr <mrk mtype=\"protected\">My App</mrk> abj",
+        ),
+        (
+            "See <mrk id=\"1\" translate=\"no\">it</mrk>",
+            &["See XA"],
+            "Frr <mrk id=\"1\" translate=\"no\">it</mrk>",
+        ),
+        // a code in place of a name or a number, and one in place of a tag
+        (
+            "Hi <x id=\"INTERPOLATION\"/>, <x id=\"2\" equiv-text=\"&lt;br/&gt;\"/><ph id=\"3\">{0}</ph> cats",
+            &["Hi XA, XB cats"],
+            "Uv <x id=\"INTERPOLATION\"/>, <x id=\"2\" equiv-text=\"&lt;br/&gt;\"/><ph id=\"3\">{0}</ph> pngf",
+        ),
+    ] {
+        let xliff = format!("<xliff><unit><segment><source>{content}</source></segment></unit></xliff>");
+        assert_eq!(units(&xliff, Format::Xliff), texts);
+        let want = xliff.replace("</source>", &format!("</source><target>{want}</target>"));
+        assert_eq!(turned(&xliff, Format::Xliff), want);
+    }
+    // a copy of the source waits for its translation, a sentence that is the same in both languages does not
+    let of = |state: &str, target: &str| {
+        format!(
+            "<xliff><trans-unit><source>The cat</source><target state=\"{state}\">{target}</target></trans-unit></xliff>"
+        )
+    };
+    assert_eq!(
+        turned(&of("needs-translation", "The cat"), Format::Xliff),
+        of("needs-translation", "Gur png")
+    );
+    for kept in [of("final", "The cat"), of("new", "Die Katze")] {
+        assert_eq!(turned(&kept, Format::Xliff), kept);
+    }
+    let segments = "<mrk mtype=\"seg\" mid=\"1\">One.</mrk> <mrk mtype=\"seg\" mid=\"2\">Two.</mrk>";
+    let xliff = format!(
+        "<xliff><trans-unit><source>One. Two.</source><seg-source>{segments}</seg-source></trans-unit></xliff>"
+    );
+    assert_eq!(units(&xliff, Format::Xliff), ["One.", "Two."]);
+    let target = format!("<target>{}</target>", segments.replace("One", "Bar").replace("Two", "Gjb"));
+    let want = xliff.replace("</seg-source>", &format!("</seg-source>{target}"));
+    assert_eq!(turned(&xliff, Format::Xliff), want);
+}
+
+#[test]
+fn lines_of_markdown_for_other_programs_stay() {
+    let markdown = "\
+:::note[kept]
+Some text
+and more.
+:::
+
+!!! warning \"kept\"
+    In the warning
+
+> :::tip
+> Quoted *text*
+> :::
+
+A term
+: The `first` one
+:   The *second* one
+
+A ratio
+3 : 4 :rocket:
+";
+    let want = [
+        ("Some text\nand more", "Fbzr grkg naq zber"),
+        ("In the warning", "Va gur jneavat"),
+        ("Quoted *text*", "Dhbgrq *grkg*"),
+        ("A term", "N grez"),
+        ("The `first` one", "Gur `first` bar"),
+        ("The *second* one", "Gur *frpbaq* bar"),
+        ("A ratio\n3", "N engvb 3"),
+    ];
+    let want = want.iter().fold(markdown.to_owned(), |text, (from, to)| text.replace(from, to));
+    assert_eq!(turned(markdown, Format::Markdown), want);
 }
 
 /// What is written is UTF-8, so that a document must not name another encoding.

@@ -58,3 +58,48 @@ fn what_icu_quotes_in_json_stays() {
     let translated = Translated { text: "XA jetzt".into(), links: Vec::new() };
     assert_eq!(document.write(&[translated]).expect("JSON"), of("'{braces}' jetzt").as_bytes());
 }
+
+#[test]
+fn references_and_numbered_placeholders_stay() {
+    let json = r#"{"a": "%1 of %L2: 100%% in $t(files.name), see @:menu.open now"}"#;
+    let want =
+        json.replace(" of ", " bs ").replace(" in ", " va ").replace("see", "frr").replace("now", "abj");
+    assert_eq!(turned(json, Format::Json), want);
+    let code = r#"{"a": "Run <code>make all</code> or <b class='notranslate'>Foo <i>bar</i></b> <code>now"}"#;
+    let want = code.replace("Run", "Eha").replace(" or ", " be ").replace("now", "abj");
+    assert_eq!(turned(code, Format::Json), want);
+    // capitals behind a placeholder are text
+    let document = Document::read("{size}GB free".into(), Format::Text, &Options::default()).expect("text");
+    let translated = Translated { text: "XAGB frei".into(), links: Vec::new() };
+    assert_eq!(document.write(&[translated]).expect("text"), b"{size}GB frei");
+}
+
+/// `aapt` refuses an apostrophe without a backslash.
+#[test]
+fn strings_of_android_keep_their_backslashes() {
+    let xml = r#"<resources>
+  <string name="a">It\'s a \"test\"\nwith a <b>cat\'s</b> tail &amp; more</string>
+  <string name="b">"  quoted  "</string><string name="c">@string/other</string><string name="d">\@home</string>
+  <string name="e">Use <xliff:g id="app">My App</xliff:g>\u2026 end\u0020</string>
+  <string name="f" translatable="false">kept</string><color name="g">#ff00ff</color>
+  <style name="h"><item name="i">kept</item></style><plurals name="j"><item quantity="one">one cat</item></plurals>
+</resources>"#;
+    let want = [
+        (r#"It\'s a \"test\"\nwith a"#, r#"Vg\'f n \"grfg\"\njvgu n"#),
+        (r"cat\'s</b> tail &amp; more", r"png\'f</b> gnvy &amp; zber"),
+        ("quoted", "dhbgrq"),
+        ("@home", "@ubzr"),
+        ("Use", "Hfr"),
+        (r"\u2026 end", "… raq"),
+        ("one cat", "bar png"),
+    ];
+    let want = want.iter().fold(xml.to_owned(), |text, (from, to)| text.replace(from, to));
+    assert_eq!(turned(xml, Format::Xml), want);
+    let source = "<resources><string>The house</string></resources>";
+    let document = Document::read(source.into(), Format::Xml, &Options::default()).expect("XML");
+    for (text, want) in [("l'heure", r"l\'heure"), ("?a \"b\" <", r#"\?a \"b\" &lt;"#)] {
+        let translated = Translated { text: text.into(), links: Vec::new() };
+        let written = document.write(&[translated]).expect("XML");
+        assert_eq!(String::from_utf8_lossy(&written), source.replace("The house", want));
+    }
+}

@@ -244,3 +244,32 @@ fn prefixes_of_slides_and_opendocument_may_be_any() {
         assert_eq!(written, other(&String::from_utf8_lossy(&want[path])), "{name}");
     }
 }
+
+/// Programs show a diagram as it was last drawn.
+#[test]
+fn diagrams_are_translated_as_they_are_drawn() {
+    let text = |text: &str| format!("<d:r><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d:r>");
+    for (folder, main, format) in
+        [("ppt", "slides/slide1.xml", Format::Pptx), ("word", "document.xml", Format::Docx)]
+    {
+        let names =
+            [main, "diagrams/data1.xml", "diagrams/drawing1.xml"].map(|name| format!("{folder}/{name}"));
+        let source = text("The cat");
+        let files = zipped(&names.each_ref().map(|name| (name.as_str(), source.as_bytes())));
+        let written = parts(&translated(&files, format, 0));
+        for name in &names[1..] {
+            assert_eq!(String::from_utf8_lossy(&written[name]), text("Gur png"), "{name}");
+        }
+    }
+}
+
+/// A sentence without its number is another sentence.
+#[test]
+fn fields_of_slides_and_opendocument_are_words() {
+    let slide = b"<a:p><a:r><a:t>Slide </a:t></a:r><a:fld type=\"slidenum\"><a:t>2</a:t></a:fld><a:r><a:t> of it</a:t></a:r></a:p>";
+    let slides = read(zipped(&[("ppt/slides/slide1.xml", slide)]), Format::Pptx).expect("slides");
+    assert_eq!(slides, ["Slide XA of it"]);
+    let content = b"<text:p>Page <text:page-number>3</text:page-number> of <text:page-count>9</text:page-count><text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A note</text:p></text:note-body></text:note> here</text:p>";
+    let texts = read(zipped(&[("content.xml", content)]), Format::OpenDocument).expect("a text");
+    assert_eq!(texts, ["A note", "Page XA of XB here"]);
+}

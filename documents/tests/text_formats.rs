@@ -22,6 +22,23 @@ fn subtitles_keep_times_tags_and_lines() {
     is_kept(vtt, Format::Vtt);
 }
 
+/// What one person says is a text, and no sound or song comes into it.
+#[test]
+fn speakers_sounds_and_songs_of_a_cue_are_texts_of_their_own() {
+    let srt = "1\n00:00:01,000 --> 00:00:02,500\nJOHN: Come\nhere!\n[door slams]\nI am late.\nMARY: Wait: no.\n\u{266a} la la\nla \u{266a}\n(laughs)\n";
+    let document = Document::read(srt.into(), Format::Srt, &Options::default()).expect("subtitles");
+    let texts: Vec<&str> = document.units().iter().map(|unit| unit.text()).collect();
+    let want = [
+        "JOHN: Come here!",
+        "[door slams]",
+        "I am late.",
+        "MARY: Wait: no.",
+        "\u{266a} la la la \u{266a}",
+        "(laughs)",
+    ];
+    assert_eq!(texts, want);
+}
+
 #[test]
 fn half_a_character_of_utf_16_is_refused() {
     let bytes = [0xff, 0xfe, b'a', 0, b'b'];
@@ -89,6 +106,18 @@ fn code_and_entities_stay_in_every_format() {
     let json = "{\"a\": \"Run `make all` &amp; wait\", \"b\": \"a &lt;b&gt; tag\"}";
     let want = "{\"a\": \"Eha `make all` &amp; jnvg\", \"b\": \"n &lt;b&gt; gnt\"}";
     assert_eq!(turned(json, Format::Json), want);
+}
+
+/// A model makes other words of them.
+#[test]
+fn values_that_are_code_stay() {
+    let json = r##"{"id": "abc-123", "key": "app.menu.open", "color": "#ff0000", "at": "2024-01-01T10:00:00Z", "text": "Open a.png in /usr/bin"}"##;
+    let want = json.replace("Open", "Bcra").replace(" in ", " va ");
+    assert_eq!(turned(json, Format::Json), want);
+    let csv = "id,text\nAB-12,The house\nsome_name,some name\n";
+    assert_eq!(turned(csv, Format::Table), "id,text\nAB-12,Gur ubhfr\nsome_name,fbzr anzr\n");
+    let xml = "<a><id>someName</id><text>some name</text></a>";
+    assert_eq!(turned(xml, Format::Xml), "<a><id>someName</id><text>fbzr anzr</text></a>");
 }
 
 #[test]

@@ -56,6 +56,59 @@ fn texts(document: &str) -> String {
     pieces.filter_map(|piece| piece.split_once('>')?.1.split('<').next()).collect()
 }
 
+/// A model would read `twenty-one` with a hyphen that is an element as `twentyone`.
+#[test]
+fn hyphens_that_are_elements_are_read() {
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let document = paragraph(&run("twenty</w:t><w:noBreakHyphen/><w:t>one e</w:t><w:softHyphen/><w:t>mails"));
+    let read = Document::read(packed(&document), Format::Docx, &Options::default()).expect("a document");
+    assert_eq!(read.units()[0].text(), "twenty-one emails");
+    assert_eq!(texts(&turned(&document, 0)), "gjragl-bar rznvyf");
+    // without a word, nothing changes
+    let number = paragraph("<w:r><w:t>12</w:t><w:noBreakHyphen/><w:t>13</w:t></w:r>");
+    assert_eq!(turned(&number, 0), number);
+}
+
+/// As in HTML: a model would read `old1` and `H2O` as other words.
+#[test]
+fn numbers_above_and_below_the_line_are_no_letters() {
+    let run = |text: &str| format!("<w:r><w:t xml:space=\"preserve\">{text}</w:t></w:r>");
+    let at = |place: &str, text: &str| {
+        let format = format!("<w:rPr><w:vertAlign w:val=\"{place}\"/></w:rPr>");
+        format!("<w:r>{format}<w:t xml:space=\"preserve\">{text}</w:t></w:r>")
+    };
+    let (above, below) = (|text: &str| at("superscript", text), |text: &str| at("subscript", text));
+    let water = run("H") + &below("2") + &run("O");
+    let sugar = run("C") + &below("6") + &run("H") + &below("12") + &run("O") + &below("6");
+    for (content, text, kept) in [
+        (run("Drink ") + &run("H") + &below("2") + &run("O now"), "Drink XA now", vec![water]),
+        (
+            run("Eat C") + &below("6") + &run("H") + &below("12") + &run("O") + &below("6"),
+            "Eat XA",
+            vec![sugar],
+        ),
+        (run("20 m") + &above("2") + &run(" of it"), "20 XA of it", vec![run("m") + &above("2")]),
+        (run("A house") + &above("1") + &run(" here"), "A house here", vec![above("1")]),
+        (run("The 1") + &above("st") + &run(" house"), "The 1st house", vec![]),
+        (above("1") + &run(" A note"), "1 A note", vec![]),
+    ] {
+        let document = paragraph(&content);
+        let read = Document::read(packed(&document), Format::Docx, &Options::default()).expect("a document");
+        assert_eq!(read.units()[0].text(), text);
+        for seed in 0..20 {
+            let document = turned(&document, seed);
+            assert!(kept.iter().all(|whole| document.contains(whole)), "seed {seed}: {document}");
+        }
+    }
+    let slide = "<a:p><a:r><a:t>20 m</a:t></a:r><a:r><a:rPr baseline=\"30000\"/><a:t>2</a:t></a:r><a:r><a:rPr baseline=\"0\"/><a:t> 3</a:t></a:r></a:p>";
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    writer.start_file("ppt/slides/slide1.xml", SimpleFileOptions::default()).expect("a part");
+    writer.write_all(slide.replace("20", "See").as_bytes()).expect("content");
+    let slides = writer.finish().expect("a zip file").into_inner();
+    let read = Document::read(slides, Format::Pptx, &Options::default()).expect("slides");
+    assert_eq!(read.units()[0].text(), "See XA 3");
+}
+
 #[test]
 fn fields_are_kept_whole() {
     let if_field = |result: &str| {

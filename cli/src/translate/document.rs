@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tempfile::NamedTempFile;
@@ -62,7 +62,7 @@ fn is_utf16(path: &Path) -> bool {
 
 pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
     let (Some(input), output) = (arguments.input.as_deref(), arguments.output.as_deref()) else {
-        return Err(CliError::Usage("a document needs --input".into()));
+        return Err(CliError::Usage("a document needs --input FILE: standard input is read as lines".into()));
     };
     if output.is_none() && format.is_binary() && std::io::stdout().is_terminal() {
         return Err(CliError::Usage(format!(
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, format: Format) -> Result<(), CliError> {
     let document = Document::read(bytes, format, &options).map_err(failed)?;
     // now, and not after hours of work
     if let Some(output) = output.filter(|path| !is_pipe(path)) {
-        drop(beside(output)?);
+        drop(beside(&linked(output))?);
     }
     let units = document.units();
     let mut sample = || Ok(beginning(units));
@@ -229,6 +229,11 @@ fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
+/// The file that a link leads to; any other path as it is.
+fn linked(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// A new file in the folder of a path, with a name of its own. It is removed if it is not put in the path's place.
 fn beside(path: &Path) -> Result<NamedTempFile, CliError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -243,14 +248,18 @@ fn beside(path: &Path) -> Result<NamedTempFile, CliError> {
     made.map_err(|source| cannot_write(path, source))
 }
 
-/// Writes the document: to a file at once, so that a run that is stopped leaves none by half.
+/// Writes the document: to a file at once, so that a run that is stopped leaves none by half. The file that a link leads to gets it, and a
+/// file that was there keeps its permissions.
 fn write(output: Option<&Path>, document: &[u8]) -> Result<(), CliError> {
     let Some(path) = output else { return Output::open(None)?.bytes(document) };
     if is_pipe(path) {
         return fs::write(path, document).map_err(|source| cannot_write(path, source));
     }
-    let mut file = beside(path)?;
-    let written = file.write_all(document).and_then(|()| file.as_file().sync_all());
-    let placed = written.and_then(|()| file.persist(path).map_err(|error| error.error));
+    let place = linked(path);
+    let mut file = beside(&place)?;
+    let kept =
+        fs::metadata(&place).map_or(Ok(()), |found| file.as_file().set_permissions(found.permissions()));
+    let written = kept.and_then(|()| file.write_all(document)).and_then(|()| file.as_file().sync_all());
+    let placed = written.and_then(|()| file.persist(&place).map_err(|error| error.error));
     placed.map(drop).map_err(|source| cannot_write(path, source))
 }

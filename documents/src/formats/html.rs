@@ -4,53 +4,43 @@
 //! is an address are one thing that is kept as it is. Attributes that are text are units of their own.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::super::escape::Escape;
 use super::super::inline::{Inline, Style, text_unit, unit};
-use super::super::tags::{attributes, end_of_element, end_of_tag, is_marked, name};
+use super::super::tags::{Token, attributes, end_of_element, end_of_tag, is_inline, is_marked, name};
 use super::super::unit::{Markup, Units, append, copied, push};
+use super::indices::with_indices;
 
-/// Elements that stand within a sentence. All others end it.
-const INLINE: &[&str] = &[
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "img",
-    "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
-    "wbr", "code", "kbd", "samp", "var",
-];
 /// Elements without an end tag.
 const VOID: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
 /// Elements that are copied with their content.
-const COPIED: &[&str] = &["script", "style", "pre", "textarea", "svg", "math", "template", "noscript"];
+const COPIED: &[&str] =
+    &["script", "style", "pre", "textarea", "svg", "math", "template", "noscript", "rt", "rp"];
+/// Readings above a word, which are no word of the sentence.
+const READINGS: &[&str] = &["rt", "rp"];
 /// Inline elements that are copied with their content, whatever it is.
 const CODE: &[&str] = &["code", "kbd", "samp", "var", "tt"];
 /// Attributes that are text.
-const TEXT_ATTRIBUTES: &[&str] = &["title", "alt", "placeholder", "aria-label"];
-
-/// A token of the source.
-#[derive(Clone, Copy, PartialEq)]
-enum Token<'a> {
-    Text(&'a str),
-    Open(&'a str),
-    Close(&'a str),
-    /// A comment, a declaration, or a copied element.
-    Other(&'a str),
-    /// An inline element that is kept as it is.
-    Kept(&'a str),
-}
-
-impl<'a> Token<'a> {
-    fn raw(self) -> &'a str {
-        match self {
-            Self::Text(raw) | Self::Open(raw) | Self::Close(raw) | Self::Other(raw) | Self::Kept(raw) => raw,
-        }
-    }
-}
+const TEXT_ATTRIBUTES: &[&str] =
+    &["title", "alt", "placeholder", "aria-label", "aria-description", "aria-placeholder"];
+/// Names of `meta` whose content is text, in search results and where a link is shared.
+const TEXT_METAS: &[&str] = &[
+    "description",
+    "og:title",
+    "og:description",
+    "og:image:alt",
+    "twitter:title",
+    "twitter:description",
+    "twitter:image:alt",
+];
 
 /// Cuts a document.
 pub fn read(html: &str, units: &mut Units) -> Markup {
-    let tokens = with_kept(tokens(html), html);
+    let tokens = with_kept(with_indices(tokens(html), html), html);
     let mut parts = Markup::new();
     let mut run: Vec<Inline> = Vec::new();
     for token in tokens {
@@ -91,22 +81,22 @@ fn inline_token(token: Token<'_>, units: &mut Units) -> Inline {
         }
         Token::Open(raw) => Inline::Open { raw: tag(raw, units), name: name(raw) },
         Token::Close(raw) => Inline::Close { raw: copied(raw), name: name(raw) },
-        Token::Kept(raw) => Inline::Kept { raw: copied(raw), is_word: CODE.contains(&&*name(raw)) },
+        Token::Kept(raw) => {
+            let is_formula = !raw.starts_with('<');
+            Inline::Kept { raw: copied(raw), is_word: is_formula || CODE.contains(&&*name(raw)) }
+        }
         Token::Other(raw) => Inline::Alone(copied(raw)),
     }
-}
-
-fn is_inline(tag: &str) -> bool {
-    tag.starts_with('<') && INLINE.contains(&&*name(tag))
 }
 
 /// A start tag; attributes that are text are units.
 fn tag(raw: &str, units: &mut Units) -> Markup {
     let mut markup = Markup::new();
     let mut done = 0;
-    for (attribute, value) in attributes(raw) {
+    let attributes = attributes(raw);
+    for (attribute, value) in &attributes {
         let value_text = &raw[value.clone()];
-        if !TEXT_ATTRIBUTES.contains(&&*attribute.to_ascii_lowercase()) || value_text.is_empty() {
+        if value_text.is_empty() || !is_text(raw, &attributes, attribute) {
             continue;
         }
         let text = html_escape::decode_html_entities(value_text);
@@ -122,6 +112,25 @@ fn tag(raw: &str, units: &mut Units) -> Markup {
     }
     push(&mut markup, &raw[done..]);
     markup
+}
+
+/// Whether the value of an attribute is text.
+///
+/// * `attributes`: of the tag
+fn is_text(tag: &str, attributes: &[(&str, Range<usize>)], attribute: &str) -> bool {
+    let attribute = attribute.to_ascii_lowercase();
+    let has = |key: &str, values: &[&str]| {
+        attributes.iter().any(|(other, value)| {
+            let value = tag[value.clone()].trim();
+            other.eq_ignore_ascii_case(key) && values.iter().any(|text| value.eq_ignore_ascii_case(text))
+        })
+    };
+    match (&*name(tag), &*attribute) {
+        ("meta", "content") => has("name", TEXT_METAS) || has("property", TEXT_METAS),
+        ("input", "value") => has("type", &["submit", "button", "reset"]),
+        ("optgroup" | "option" | "track", "label") => true,
+        _ => TEXT_ATTRIBUTES.contains(&&*attribute),
+    }
 }
 
 /// The end of a comment that begins `text`.
@@ -162,7 +171,8 @@ fn tokens(html: &str) -> Vec<Token<'_>> {
         } else if COPIED.contains(&&*name(tag)) || is_marked(tag) {
             let is_empty = tag.ends_with("/>") || VOID.contains(&&*name(tag));
             let whole = if is_empty { end } else { end + end_of_element(&rest[end..], &name(tag)) };
-            let token = if is_inline(tag) { Token::Kept } else { Token::Other };
+            let is_kept = is_inline(tag) && !READINGS.contains(&&*name(tag));
+            let token = if is_kept { Token::Kept } else { Token::Other };
             (token(&rest[..whole]), whole)
         } else {
             (Token::Open(tag), end)

@@ -4,6 +4,7 @@ use serde::de::IgnoredAny;
 
 use super::super::error::DocumentError;
 use super::super::message;
+use super::super::placeholders::is_code;
 use super::super::unescape::{Dialect, unescape};
 use super::super::unit::{Markup, Units, append, copied, push};
 
@@ -48,8 +49,11 @@ pub fn read(json: &str, arb: bool, units: &mut Units) -> Result<Markup, Document
                 if json[end..].trim_start().starts_with(':') {
                     describes_next = arb && (described.is_some() || json[start + 1..].starts_with('@'));
                 } else if !describes_next && described.is_none() {
-                    push(&mut parts, &json[done..=start]);
                     let raw = &json[start + 1..end - 1];
+                    if is_code(raw) {
+                        continue;
+                    }
+                    push(&mut parts, &json[done..=start]);
                     let message = message::with_quotes(unescape(raw, Dialect::Json));
                     message::read(raw, message, units).into_iter().for_each(|part| append(&mut parts, part));
                     done = end - 1;

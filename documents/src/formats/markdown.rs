@@ -30,6 +30,7 @@ pub fn read(markdown: &str, units: &mut Units) -> Markup {
         span: 0..0,
         block: Block::Other,
         labels: Vec::new(),
+        directives: directives(markdown),
     };
     let mut index = 0;
     while index < events.len() {
@@ -65,6 +66,8 @@ struct Reader<'a, 'u> {
     block: Block,
     /// For each open link, the label that its end names, if its own text does now.
     labels: Vec<Option<String>>,
+    /// Lines that are directives, in order.
+    directives: Vec<Range<usize>>,
 }
 
 impl Reader<'_, '_> {
@@ -72,6 +75,10 @@ impl Reader<'_, '_> {
     fn event(&mut self, events: &[Spanned<'_>], index: usize) -> usize {
         let (event, range) = &events[index];
         let raw = &self.markdown[range.clone()];
+        if is_inline(event) && self.is_in_directive(range) {
+            self.flush();
+            return end(events, index) + 1;
+        }
         match event {
             Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => {
                 self.flush();
@@ -102,6 +109,7 @@ impl Reader<'_, '_> {
                 };
             }
             Event::Text(text) => self.text(range, text),
+            Event::SoftBreak if definition_mark(&self.markdown[range.end..]) > 0 => self.flush(),
             Event::SoftBreak => self.push(range, Inline::text(raw, " ")),
             Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {
                 self.push(range, Inline::Kept { raw: copied(raw), is_word: true });
@@ -121,6 +129,12 @@ impl Reader<'_, '_> {
         index + 1
     }
 
+    /// Whether a part of a paragraph is in a directive, or breaks the line beside one.
+    fn is_in_directive(&self, range: &Range<usize>) -> bool {
+        let next = self.directives.partition_point(|line| line.end < range.start);
+        self.directives.get(next).is_some_and(|line| line.start <= range.end)
+    }
+
     /// Adds to the run.
     fn push(&mut self, range: &Range<usize>, token: Inline) {
         if self.run.is_empty() {
@@ -135,7 +149,12 @@ impl Reader<'_, '_> {
         let from = if self.run.is_empty() { self.done } else { self.span.end };
         let before = &self.markdown[from.min(range.start)..range.start];
         let start = range.start - (before.len() - before.trim_end_matches('\\').len());
-        self.push(&(start..range.end), Inline::text(&self.markdown[start..range.end], text));
+        let mark = match self.run.is_empty() {
+            true => definition_mark(&self.markdown[start..range.end]),
+            false => 0,
+        };
+        let text = text.get(mark..).unwrap_or_default();
+        self.push(&(start + mark..range.end), Inline::text(&self.markdown[start + mark..range.end], text));
     }
 
     /// The start of an inline element; the next index if it was read as a whole.
@@ -238,6 +257,41 @@ impl Reader<'_, '_> {
             parts.into_iter().for_each(|part| append(&mut self.parts, part));
             self.done = self.span.end;
         }
+    }
+}
+
+/// The places of lines that begin or end a block for programs that make pages of Markdown: `:::note`, `!!! warning "Title"`.
+fn directives(markdown: &str) -> Vec<Range<usize>> {
+    const SIGNS: [&str; 3] = [":::", "!!! ", "??? "];
+    let mut at = 0;
+    let lines = markdown.split_inclusive('\n').map(|line| {
+        at += line.len();
+        (at - line.len(), line.trim_end_matches(['\r', '\n']))
+    });
+    let is_one = |line: &str| {
+        let line = line.trim_start_matches([' ', '\t', '>']);
+        SIGNS.iter().any(|sign| line.starts_with(sign))
+    };
+    lines.filter(|(_, line)| is_one(line)).map(|(start, line)| start..start + line.len()).collect()
+}
+
+/// The length of the mark that begins this line if it is a definition of the term in the line before, as PHP Markdown Extra and Pandoc
+/// have it. The parser's own option takes `:smile:` for one, too.
+fn definition_mark(line: &str) -> usize {
+    let rest = line.trim_start_matches(' ');
+    let text = rest.strip_prefix(':').map_or(rest, |text| text.trim_start_matches([' ', '\t']));
+    if rest.len() - text.len() > 1 { line.len() - text.len() } else { 0 }
+}
+
+/// Whether an event is a part of a paragraph.
+fn is_inline(event: &Event<'_>) -> bool {
+    use Tag::{Emphasis, Image, Link, Strikethrough, Strong};
+    match event {
+        Event::Start(tag) => {
+            matches!(tag, Emphasis | Strong | Strikethrough | Link { .. } | Image { .. })
+        }
+        Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::InlineHtml(_) | Event::HardBreak => true,
+        _ => false,
     }
 }
 

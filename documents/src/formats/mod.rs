@@ -1,6 +1,8 @@
 //! A file for each format of text. Each cuts a text into copied markup and units.
 
+pub mod android;
 pub mod html;
+pub mod indices;
 pub mod json;
 pub mod markdown;
 pub mod po;
@@ -9,3 +11,4 @@ pub mod subtitles;
 pub mod table;
 pub mod text;
 pub mod xliff;
+pub mod xml;

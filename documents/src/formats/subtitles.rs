@@ -60,16 +60,34 @@ fn cue(lines: &[&str], escape: Escape, units: &mut Units, parts: &mut Markup) {
     }
 }
 
-/// The lines of a cue by speaker: a dash begins a speech.
+/// The lines of a cue by speaker: a dash or a name begins a speech. A sound in brackets and a song are texts of their own.
 fn speeches<'a>(cue: &[&'a str]) -> Vec<Vec<&'a str>> {
     let mut speeches: Vec<Vec<&str>> = Vec::new();
     for &line in cue {
+        let text = line.trim();
+        let is_start = text.starts_with(['-', '–', '—', '♪', '♫']) || is_sound(text) || is_named(text);
         match speeches.last_mut() {
-            Some(speech) if !line.trim_start().starts_with(['-', '–', '—']) => speech.push(line),
+            Some(speech) if !is_start && !speech.iter().any(|line| is_sound(line.trim())) => {
+                speech.push(line)
+            }
             _ => speeches.push(vec![line]),
         }
     }
     speeches
+}
+
+/// Whether a line is a sound: `[door slams]`, `(laughs)`.
+fn is_sound(line: &str) -> bool {
+    let inside = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+    let inside = inside.or_else(|| line.strip_prefix('(')?.strip_suffix(')'));
+    inside.is_some_and(|text| !text.contains(['[', ']', '(', ')']))
+}
+
+/// Whether a line begins with the name of a speaker: `JOHN: …`.
+fn is_named(line: &str) -> bool {
+    let Some((name, _)) = line.split_once(':') else { return false };
+    let is_letter = |c: char| c.is_uppercase() || c.is_numeric() || " .'’-#".contains(c);
+    name.starts_with(char::is_uppercase) && name.chars().count() > 1 && name.chars().all(is_letter)
 }
 
 /// Text and tags: those of HTML, times within a cue, and `{\an8}`.

@@ -9,6 +9,7 @@ use super::super::error::DocumentError;
 use super::super::escape::Escape;
 use super::super::inline::{Style, unit};
 use super::super::message::{quoted, tokens};
+use super::super::placeholders::is_code;
 use super::super::unit::{Markup, Units, append, push};
 
 /// A formula of a spreadsheet: `=SUM(A1)`, `=A1+B1`, `="a"&B1`, `=-2`. Text may begin with `=`, too: `=> see below`.
@@ -62,7 +63,7 @@ pub fn read(
             continue;
         }
         let raw = &table[field.place.clone()];
-        if FORMULA.is_match(raw) {
+        if FORMULA.is_match(raw) || is_code(raw) {
             continue;
         }
         push(&mut parts, &table[done..field.place.start]);

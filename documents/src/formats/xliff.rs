@@ -1,8 +1,11 @@
 //! XLIFF 1.2 and 2: a source without a translation gets one, with its tags and their ids. Translations that are there stay.
 
+use std::ops::Range;
+
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
-use super::super::inline::{Style, unit};
+use super::super::inline::{Inline, Style, has_words, unit};
+use super::super::placeholders::placeholders;
 use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml, cdata};
 
@@ -28,13 +31,7 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
                 let [first, last] = place.replaced;
                 push(&mut parts, &source[done..first]);
                 push(&mut parts, &place.before);
-                let inside = place.source + 1..xml.nodes[place.source].end;
-                let mut whole = |index: usize| copied(xml.raw(index, xml.nodes[index].end));
-                let tokens =
-                    xml.inline(inside, &|index| !CODES.contains(&&*xml.nodes[index].name), &mut whole);
-                unit(tokens, Style::new(Escape::Markup), units)
-                    .into_iter()
-                    .for_each(|part| append(&mut parts, part));
+                text(&xml, place.source, units).into_iter().for_each(|part| append(&mut parts, part));
                 push(&mut parts, "</target>");
                 done = last;
             }
@@ -47,8 +44,68 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
     Ok(parts)
 }
 
+/// The content of a source, or of its copy with segments, each of which is a text.
+fn text(xml: &Xml<'_>, source: usize, units: &mut Units) -> Markup {
+    let is_segment = |&index: &usize| {
+        let is_text = xml.nodes[index].kind == Kind::Start && xml.nodes[index].name == "mrk";
+        is_text && xml.attribute(index, "mtype") == Some("seg")
+    };
+    let mut parts = Markup::new();
+    let (mut done, end) = (source + 1, xml.nodes[source].end);
+    for segment in xml.children(source).filter(is_segment) {
+        push(&mut parts, &xml.source[xml.nodes[done].range.start..xml.nodes[segment].range.end]);
+        let last = xml.nodes[segment].end;
+        content(xml, segment + 1..last, units).into_iter().for_each(|part| append(&mut parts, part));
+        done = last;
+    }
+    match parts.is_empty() {
+        true => content(xml, done..end, units),
+        false => {
+            push(&mut parts, &xml.source[xml.nodes[done].range.start..xml.nodes[end].range.start]);
+            parts
+        }
+    }
+}
+
+fn content(xml: &Xml<'_>, nodes: Range<usize>, units: &mut Units) -> Markup {
+    let is_kept = |index: usize| {
+        xml.attribute(index, "translate") == Some("no") || xml.attribute(index, "mtype") == Some("protected")
+    };
+    let is_inline = |index: usize| !CODES.contains(&&*xml.nodes[index].name) && !is_kept(index);
+    let mut whole = |index: usize| {
+        let raw = xml.raw(index, xml.nodes[index].end);
+        match is_kept(index) {
+            true => xml.kept(index),
+            false if is_variable(xml, index) => Inline::Kept { raw: copied(raw), is_word: true },
+            false => Inline::Alone(copied(raw)),
+        }
+    };
+    let tokens = xml.inline(nodes, &is_inline, &mut whole);
+    unit(tokens, Style::new(Escape::Markup), units)
+}
+
+/// Whether a code stands for a name or a number of the sentence, and not for a tag: `<x id="INTERPOLATION" equiv-text="{{name}}"/>` of
+/// Angular, `<ph id="1">%s</ph>`.
+fn is_variable(xml: &Xml<'_>, index: usize) -> bool {
+    let node = &xml.nodes[index];
+    if !matches!(&*node.name, "x" | "ph") {
+        return false;
+    }
+    let content: String = match node.kind {
+        Kind::Start => xml.texts(index + 1..node.end).collect(),
+        _ => String::new(),
+    };
+    let shown = ["equiv-text", "disp"].into_iter().filter_map(|name| xml.attribute(index, name));
+    let is_placeholder = |text: &str| {
+        !has_words(text) && placeholders(text).iter().any(|place| !text[place.clone()].starts_with('&'))
+    };
+    let is_name = |name: &str| xml.attribute(index, name).is_some_and(|id| id.starts_with("INTERPOLATION"));
+    is_name("id") || is_name("equiv") || shown.chain([&*content]).any(is_placeholder)
+}
+
 /// A source whose target is missing.
 struct Pair {
+    /// The source, or its copy with segments.
     source: usize,
     /// Place of an empty target, or the place for one.
     replaced: [usize; 2],
@@ -56,9 +113,21 @@ struct Pair {
     before: String,
 }
 
+/// Whether a target is said to be no translation yet: tools put the source there.
+fn is_waiting(xml: &Xml<'_>, elements: [usize; 2]) -> bool {
+    let states = elements.into_iter().filter_map(|element| xml.attribute(element, "state"));
+    states.into_iter().any(|state| matches!(state, "new" | "needs-translation" | "initial"))
+}
+
 fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
     let child = |name: &str| xml.children(holder).find(|&child| xml.nodes[child].name == name);
     let source = child("source").filter(|&source| xml.nodes[source].kind == Kind::Start)?;
+    let segments = child("seg-source").filter(|&segments| xml.nodes[segments].kind == Kind::Start);
+    let text = segments.unwrap_or(source);
+    let content_of = |element: usize| {
+        let [start, end] = [&xml.nodes[element].range, &xml.nodes[xml.nodes[element].end].range];
+        xml.source[start.end..end.start.max(start.end)].trim()
+    };
     match child("target") {
         Some(target) => {
             let end = xml.nodes[target].end.max(target);
@@ -68,9 +137,11 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
                 _ => false,
             };
             let is_empty = xml.nodes[target].kind == Kind::Empty || (target + 1..end).all(is_blank);
+            let is_empty =
+                is_empty || is_waiting(xml, [holder, target]) && content_of(target) == content_of(source);
             let tag = xml.token(target).trim_end_matches('>').trim_end_matches('/').trim_end();
             let replaced = [xml.nodes[target].range.start, xml.nodes[end].range.end];
-            is_empty.then(|| Pair { source, replaced, before: format!("{tag}>") })
+            is_empty.then(|| Pair { source: text, replaced, before: format!("{tag}>") })
         }
         None => {
             // behind the source, and behind its segments
@@ -81,7 +152,7 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
             let indent = &indent[indent.trim_end_matches([' ', '\t']).len()..];
             let line = xml.source[..start - indent.len()].ends_with('\n');
             let break_line = if line { format!("\n{indent}") } else { String::new() };
-            Some(Pair { source, replaced: [place, place], before: format!("{break_line}<target>") })
+            Some(Pair { source: text, replaced: [place, place], before: format!("{break_line}<target>") })
         }
     }
 }

@@ -15,9 +15,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::charset;
 use super::error::DocumentError;
 use super::format::Format;
-use super::formats::html;
+use super::formats::{html, xml};
 use super::unit::{Markup, Units};
-use super::xml;
 
 /// Bytes of all unpacked parts of a file.
 const MOST_BYTES: u64 = 256 << 20;
@@ -27,6 +26,9 @@ const MOST_RATIO: u64 = 200;
 const RATIO_FROM: u64 = 1 << 20;
 /// Number of parts of a file.
 const MOST_PARTS: usize = 10_000;
+
+/// Parts of a diagram: its texts, and the same texts as they were last drawn, which programs show.
+const DIAGRAMS: &[&str] = &["diagrams/data", "diagrams/drawing"];
 
 /// A zip file whose parts with text were cut.
 #[derive(Clone, Debug)]
@@ -206,14 +208,17 @@ fn content(format: Format, name: &str) -> Option<Content> {
     match format {
         Format::Docx if is_xml => {
             let part = name.strip_prefix("word/")?;
+            if DIAGRAMS.iter().any(|start| part.starts_with(start)) {
+                return Some(Content::Slide);
+            }
             let starts = ["document", "header", "footer", "footnotes", "endnotes"];
             let is_text = !part.contains('/') && starts.iter().any(|start| part.starts_with(start));
             is_text.then_some(Content::Word)
         }
         Format::Pptx if is_xml => {
             let part = name.strip_prefix("ppt/")?;
-            let folders = ["slides/slide", "notesSlides/notesSlide", "diagrams/data"];
-            folders.iter().any(|folder| part.starts_with(folder)).then_some(Content::Slide)
+            let mut starts = ["slides/slide", "notesSlides/notesSlide"].iter().chain(DIAGRAMS);
+            starts.any(|start| part.starts_with(start)).then_some(Content::Slide)
         }
         Format::OpenDocument => matches!(name, "content.xml" | "styles.xml").then_some(Content::OpenDocument),
         Format::Epub => match &*ending {

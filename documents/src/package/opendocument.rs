@@ -17,6 +17,9 @@ const INLINE: &[&str] = &["text:span", "text:a", "text:meta", "text:ruby", "text
 const COPIED: &[&str] =
     &["office:annotation", "text:tracked-changes", "text:note-citation", "text:sequence", "office:settings"];
 
+/// Elements with text that is no part of the sentence.
+const HIDDEN: &[&str] = &["text:ruby-text", "text:hidden-text", "text:script", "text:note-citation"];
+
 /// Cuts `content.xml` or `styles.xml`.
 pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
     let mut xml = Xml::read(source, "OpenDocument file")?;
@@ -63,10 +66,13 @@ fn paragraph(xml: &Xml<'_>, first: usize, end: usize, units: &mut Units) -> Mark
                 push(&mut parts, xml.raw(index, last));
             }
             _ if node.kind != Kind::Start || INLINE.contains(&&*node.name) => {
-                let mut none = |_| Markup::new(); // one token has no element within
+                let mut none = |_| Inline::Alone(Markup::new()); // one token has no element within
                 line.extend(xml.inline(index..index + 1, &|_| true, &mut none));
                 index += 1;
                 continue;
+            }
+            _ if is_field(xml, index) => {
+                line.push(Inline::Kept { raw: copied(xml.raw(index, last)), is_word: true });
             }
             name if COPIED.contains(&name) => line.push(Inline::Alone(copied(xml.raw(index, last)))),
             _ => line.push(Inline::Alone(walk(xml, index, last + 1, units))),
@@ -75,6 +81,18 @@ fn paragraph(xml: &Xml<'_>, first: usize, end: usize, units: &mut Units) -> Mark
     }
     unit(line, style(), units).into_iter().for_each(|part| append(&mut parts, part));
     parts
+}
+
+/// Whether an element shows a word or a number that the program writes anew: a page number, a date, a reference.
+fn is_field(xml: &Xml<'_>, index: usize) -> bool {
+    let node = &xml.nodes[index];
+    let shows = |text: &str| text.contains(char::is_alphanumeric);
+    // a note has paragraphs
+    let has_element = xml.children(index).next().is_some();
+    node.name.starts_with("text:")
+        && !HIDDEN.contains(&&*node.name)
+        && !has_element
+        && xml.texts(index + 1..node.end).any(shows)
 }
 
 fn style() -> Style {

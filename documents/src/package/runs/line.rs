@@ -25,7 +25,7 @@ impl Reader<'_, '_> {
         whole
     }
 
-    fn text_tag(&self) -> String {
+    pub(super) fn text_tag(&self) -> String {
         format!("<{}{}>", self.own(self.names.text), self.names.text_attributes)
     }
 

@@ -4,6 +4,7 @@
 //! the run and opens one of the other format, the end goes back. So each word keeps its format, wherever it goes.
 
 mod fields;
+mod indices;
 mod line;
 
 use super::super::error::DocumentError;
@@ -165,7 +166,7 @@ impl Reader<'_, '_> {
         }
         let mut items = Vec::new();
         self.items(first, end, &mut items);
-        let items = self.with_fields(items);
+        let items = self.with_indices(self.with_fields(items));
         let mut line = Vec::new();
         for item in items {
             match item {
@@ -212,7 +213,9 @@ impl Reader<'_, '_> {
             let last = if node.kind == Kind::Start { node.end } else { index };
             match &*node.name {
                 name if name == self.names.run && node.kind == Kind::Start => self.run(index, items),
-                "w:fldSimple" if !self.xml.attribute_of_any_prefix(index, "instr").is_some_and(is_link) => {
+                "w:fldSimple" | "a:fld"
+                    if !self.xml.attribute_of_any_prefix(index, "instr").is_some_and(is_link) =>
+                {
                     let is_word =
                         self.xml.texts(index..last).any(|text| text.contains(char::is_alphanumeric));
                     items.push(Item::Kept { markup: self.walk(index, last + 1), is_word });
@@ -282,12 +285,15 @@ impl Reader<'_, '_> {
                             _ => {}
                         }
                     }
-                    match items.last_mut() {
-                        Some(Item::Text(before, text)) if is_same(before, &format) => text.extend(tokens),
-                        _ => items.push(Item::Text(format.clone(), tokens)),
-                    }
+                    add_text(&format, tokens, items);
                 }
                 "w:lastRenderedPageBreak" => {}
+                "w:noBreakHyphen" | "w:softHyphen" => {
+                    let is_soft = &*node.name == "w:softHyphen";
+                    let [end, start] = [format!("</{}>", self.own(self.names.text)), self.text_tag()];
+                    let raw = format!("{end}{}{start}", self.xml.raw(child, last));
+                    add_text(&format, vec![Inline::text(&raw, if is_soft { "" } else { "-" })], items);
+                }
                 name if self.names.breaks.contains(&name) => {
                     items.push(Item::Break(format.clone(), copied(self.xml.raw(child, last))));
                 }
@@ -306,6 +312,14 @@ impl Reader<'_, '_> {
                 }
             }
         }
+    }
+}
+
+/// Adds text to the one before, if that has the same format.
+fn add_text(format: &str, tokens: Vec<Inline>, items: &mut Vec<Item>) {
+    match items.last_mut() {
+        Some(Item::Text(before, text)) if is_same(before, format) => text.extend(tokens),
+        _ => items.push(Item::Text(format.to_owned(), tokens)),
     }
 }
 
