@@ -114,6 +114,23 @@ fn an_output_that_cannot_be_written_is_refused_at_once() {
     assert_eq!(names, ["directory.html", "in.html", "out.html", "out.html.new"]);
 }
 
+/// A file that only its owner may read would be open to all.
+#[cfg(unix)]
+#[test]
+fn an_output_that_is_there_keeps_its_permissions_and_links() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = scratch("documents_permissions");
+    let (input, output, link) = (folder.join("in.html"), folder.join("out.html"), folder.join("link.html"));
+    fs::write(&input, format!("<p>{ENGLISH}</p>")).unwrap();
+    fs::write(&output, "old").unwrap();
+    fs::set_permissions(&output, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("out.html", &link).unwrap();
+    translate(&input, &link, &[]).succeeds();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&output).unwrap(), format!("<p>{GERMAN}</p>"));
+    assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 /// Two runs would write into one record.
 #[cfg(unix)]
 #[test]
@@ -139,5 +156,14 @@ fn wrong_documents_and_options_are_refused() {
     translate(&input, &output, &["--columns", "1"]).fails(2, &["--columns", ".csv"]);
     translate(&input, &input, &[]).fails(2, &["are the same file"]);
     assert!(!output.exists() && !folder.join("b.docx.resume").exists());
+    for (name, start, kind) in [
+        ("a.pdf", &b"%PDF-1.7\n"[..], "a PDF file"),
+        ("a.rtf", b"{\\rtf1 Hi}", "an RTF file"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an older Office"),
+    ] {
+        let input = folder.join(name);
+        fs::write(&input, start).unwrap();
+        translate(&input, &output, &[]).fails(1, &[name, kind, "has no lines", ".docx"]);
+    }
     run(&["translate", "--format", "html", "text"], "").fails(2, &["--format needs a file"]);
 }

@@ -154,7 +154,9 @@ fn answers_have_the_shapes_of_libretranslate() {
         let names = [("DE", "German"), ("EN", "English"), ("FR", "French")];
         assert_eq!(server.get(path), json!(names.map(|(code, name)| of_deepl(code, name))));
     }
-    for (path, status) in [("/v2/languages?type=other", 400), ("/v2/usage", 404)] {
+    let usage = json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64});
+    assert_eq!(server.get("/v2/usage"), usage);
+    for (path, status) in [("/v2/languages?type=other", 400), ("/v2/document", 404)] {
         let (found, _, answer) = server.send(&format!("GET {path}"), "", "");
         assert_eq!((found, answer["message"].is_string()), (status, true), "{path}: {answer}");
     }
@@ -263,6 +265,14 @@ fn wrong_requests_are_refused_with_a_reason() {
         let answer = server.send("POST /translate", "Content-Type: application/json\r\n", body);
         assert_eq!((answer.0, answer.2["error"].as_str()), (400, Some(reason)));
     }
+    let packed = server.send("POST /translate", "Content-Encoding: gzip\r\n", "q=a");
+    assert_eq!(
+        (packed.0, packed.2["error"].as_str().is_some_and(|error| error.contains("gzip"))),
+        (415, true)
+    );
+    let latin = server.form("/translate", "q=caf%E9&source=en&target=de");
+    assert_eq!((latin.0, &latin.2["error"]), (400, &json!("Invalid request: q parameter is not UTF-8")));
+    assert_eq!(server.form("/translate", "q=%EF%BF%BD&source=en&target=de").0, 200);
     assert_eq!(server.form("/suggest", "q=a&s=b&source=en&target=de").0, 403);
     let (status, _, answer) = server.send("GET /translate", "", "");
     assert_eq!((status, &answer["error"]), (405, &json!("Method not allowed")));

@@ -33,6 +33,7 @@ equal(found, f"<d><t>{GERMAN}</t><code>{ENGLISH}</code></d>")
 equal([language.code for language in client.get_source_languages()], ["DE", "EN", "FR"])
 german = client.get_target_languages()[0]
 equal([german.code, german.name], ["DE", "German"])
+equal(client.get_usage().any_limit_reached, False)
 for options in [{"target_lang": "XX"}, {"target_lang": "DE", "splitting_tags": ["t"], "tag_handling": "xml"}]:
     try:
         client.translate_text(ENGLISH, source_lang="EN", **options)

@@ -1,4 +1,4 @@
-//! DeepL's `/v2/translate`: texts, and the options that mean something here; and `/v2/languages`.
+//! DeepL's `/v2/translate`: texts, and the options that mean something here; `/v2/languages` and `/v2/usage`.
 
 use std::sync::Arc;
 
@@ -43,6 +43,15 @@ async fn described_languages(api: &Api, request: Request) -> Result<Vec<Value>, 
         })
     });
     Ok(described.collect())
+}
+
+/// By which programs check their key. Nothing is counted, and the limit is the one that DeepL names where there is none.
+pub async fn usage(State(api): State<Arc<Api>>, request: Request) -> Response {
+    const NO_LIMIT: u64 = 1_000_000_000_000;
+    match api.client(From::of(&api, &request), header_key(request.headers()).as_deref()) {
+        Ok(_) => Json(json!({ "character_count": 0, "character_limit": NO_LIMIT })).into_response(),
+        Err(error) => error.respond_as("message"),
+    }
 }
 
 /// What else DeepL has.

@@ -36,6 +36,13 @@ impl Input {
         let content_type = content_type.unwrap_or_default().to_owned();
         let media = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
         let query = request.uri().query().unwrap_or_default().to_owned();
+        let packed = request.headers().get(header::CONTENT_ENCODING).filter(|packing| *packing != "identity");
+        if let Some(packing) = packed {
+            let packing = packing.to_str().unwrap_or("?");
+            let message =
+                format!("Invalid request: Content-Encoding {packing} is not read; send the body unpacked");
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        }
         let too_large = || {
             let message = format!("Invalid request: the body exceeds {most} bytes");
             ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
@@ -58,7 +65,7 @@ impl Input {
                 _ => Err(ApiError::bad("Invalid JSON format")),
             };
         }
-        let mut values = form(&[query.as_bytes()]);
+        let mut values = form(query.as_bytes())?;
         let mut files = Vec::new();
         if media == "multipart/form-data" {
             let wrong = |error: multer::Error| ApiError::bad(format!("Invalid request: {error}"));
@@ -70,12 +77,16 @@ impl Input {
                     Some(name) => {
                         files.push(File { parameter, name, content: part.bytes().await.map_err(wrong)? })
                     }
-                    None => add(&mut values, parameter, part.text().await.map_err(wrong)?),
+                    None => add(&mut values, parameter, part.text().await.map_err(wrong)?.into()),
                 }
             }
         } else {
-            form_urlencoded::parse(&body)
-                .for_each(|(name, value)| add(&mut values, name.into_owned(), value.into_owned()));
+            form(&body)?.into_iter().for_each(|(name, value)| match value {
+                Value::Array(several) => {
+                    several.into_iter().for_each(|value| add(&mut values, name.clone(), value))
+                }
+                one => add(&mut values, name, one),
+            });
         }
         Ok(Self { values, is_json: false, files })
     }
@@ -174,17 +185,25 @@ impl Input {
     }
 }
 
-/// The values of forms; a repeated name has a list.
-fn form(parts: &[&[u8]]) -> Map<String, Value> {
+/// The values of a form; a repeated name has a list.
+fn form(form: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    /// Stands for bytes that are not UTF-8.
+    const REPLACED: char = '\u{fffd}';
+    let text = String::from_utf8_lossy(form).to_ascii_uppercase();
+    // the character itself may be sent
+    let is_sent =
+        text.contains("%EF%BF%BD") || std::str::from_utf8(form).is_ok_and(|text| text.contains(REPLACED));
     let mut values = Map::new();
-    for (name, value) in parts.iter().flat_map(|part| form_urlencoded::parse(part)) {
-        add(&mut values, name.into_owned(), value.into_owned());
+    for (name, value) in form_urlencoded::parse(form) {
+        if value.contains(REPLACED) && !is_sent {
+            return Err(ApiError::bad(format!("Invalid request: {name} parameter is not UTF-8")));
+        }
+        add(&mut values, name.into_owned(), value.into_owned().into());
     }
-    values
+    Ok(values)
 }
 
-fn add(values: &mut Map<String, Value>, name: String, value: String) {
-    let value = Value::String(value);
+fn add(values: &mut Map<String, Value>, name: String, value: Value) {
     match values.get_mut(&name) {
         None => _ = values.insert(name, value),
         Some(Value::Array(several)) => several.push(value),
