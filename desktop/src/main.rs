@@ -17,6 +17,7 @@
 
 mod app;
 mod check;
+mod choice;
 mod device;
 mod document;
 mod engine;
@@ -27,6 +28,7 @@ mod languages;
 mod models;
 mod muting;
 mod remembered;
+mod row;
 mod swapping;
 mod switching;
 mod terms;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use eframe::egui::{ComboBox, Ui};
+use eframe::egui::Ui;
 use wordloom::model::SelfAttentionChoice;
+
+use crate::choice;
 
 /// Kinds that need no weights of their own, and their names in a sentence.
 const KINDS: [(&str, &str); 13] = [
@@ -79,7 +81,7 @@ impl Swapping {
             false => "several",
         };
         let mut chosen = None;
-        ComboBox::from_label(label).selected_text(shown).show_ui(ui, |ui| {
+        choice::show(ui, &label, shown, None, |ui| {
             if ui.selectable_label(shown == OWN, OWN).clicked() {
                 chosen = Some(self.with(layers.clone(), None));
             }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use eframe::egui::{Button, ComboBox, Ui};
+use eframe::egui::{Button, Ui};
 use wordloom::model::Switches;
+
+use crate::choice;
 
 /// A part that can be switched.
 struct Part {
@@ -113,7 +115,7 @@ impl Switching {
     pub fn show(&self, ui: &mut Ui) -> Option<Self> {
         let mut chosen = self.clone();
         ui.horizontal_wrapped(|ui| {
-            ComboBox::from_label("without a part").selected_text(self.place.name()).show_ui(ui, |ui| {
+            choice::show(ui, "in", &self.place.name(), None, |ui| {
                 let stacks = (0..STACKS.len()).filter(|&stack| self.layers[stack] > 0);
                 let places = stacks.flat_map(|stack| {
                     let layers = (0..self.layers[stack]).map(move |layer| Place::Layer(stack, layer));

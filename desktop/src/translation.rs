@@ -9,6 +9,7 @@ use wordloom::TranslateOptions;
 use wordloom_hub::Place;
 
 use crate::check::{Check, CheckAction};
+use crate::choice;
 use crate::document::{Document, DocumentAction};
 use crate::engine::{Opened, Translated};
 use crate::languages::{Languages, Picks};
@@ -189,7 +190,7 @@ impl Translation {
                     [("from", &mut self.source_language), ("to", &mut self.target_language)]
                 {
                     let shown = chosen.clone().unwrap_or_else(|| "as the model says".into());
-                    ComboBox::from_label(label).selected_text(shown).height(320.0).show_ui(ui, |ui| {
+                    choice::show(ui, label, &shown, None, |ui| {
                         actions.chosen |= ui.selectable_value(chosen, None, "as the model says").changed();
                         for language in &self.model.languages {
                             let value = Some(language.clone());

@@ -2,16 +2,17 @@
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
-    Button, Color32, ComboBox, Label, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, vec2,
+    Button, CollapsingHeader, Color32, Label, Rect, RichText, ScrollArea, Sense, TextStyle, Ui, WidgetInfo,
+    vec2,
 };
 use wordloom::heatmap::{ColourMap, Scale};
 use wordloom::trace::{AttentionKind, HeadName, LayerAttention, LeftOut, Trace, TracedSentence};
 
-use super::{Place, Viewer, head_name};
+use super::{Place, Requests, Viewer, head_name};
+use crate::choice;
 use crate::gallery::Head;
 use crate::muting::{Muting, kind_name};
-use crate::swapping::Swapping;
-use crate::switching::Switching;
+use crate::row;
 use crate::texts::shortened;
 use crate::theme;
 
@@ -44,7 +45,7 @@ impl Viewer {
                 shortened(&trace.sentences[index].source, 48)
             )
         };
-        ComboBox::from_label("sentence").selected_text(name(self.sentence)).width(320.0).show_ui(ui, |ui| {
+        choice::show(ui, "sentence", &name(self.sentence), Some(320.0), |ui| {
             let height = ui.spacing().interact_size.y;
             ScrollArea::vertical().max_height(320.0).show_rows(
                 ui,
@@ -103,12 +104,12 @@ impl Viewer {
                 return; // no colours there
             }
             ui.separator();
-            ComboBox::from_label("colours").selected_text(self.colours.to_string()).show_ui(ui, |ui| {
+            choice::show(ui, "colours", &self.colours.to_string(), None, |ui| {
                 for colours in ColourMap::ALL {
                     ui.selectable_value(&mut self.colours, colours, colours.to_string());
                 }
             });
-            ComboBox::from_label("scale").selected_text(scale_name(self.scale)).show_ui(ui, |ui| {
+            choice::show(ui, "scale", scale_name(self.scale), None, |ui| {
                 for scale in Scale::ALL {
                     ui.selectable_value(&mut self.scale, scale, scale_name(scale));
                 }
@@ -137,35 +138,40 @@ impl Viewer {
         .inner
     }
 
-    /// Shows the kind of attention of the shown encoder layer, or of all. Returns another choice, if the user made one.
-    pub(super) fn show_swapping(&self, ui: &mut Ui, muting: &Muting) -> Option<Swapping> {
+    /// Shows, folded, the kind of attention of the shown encoder layer or of all, and the parts that can be off. Requests what the user
+    /// changes.
+    pub(super) fn show_changes(&self, ui: &mut Ui, muting: &Muting, requests: &mut Requests) {
         let layer = match self.place {
             Place::One(head) => Some(head.layer),
             Place::All => None,
-            Place::Numbers | Place::Search | Place::Microscope => return None,
+            Place::Numbers | Place::Search | Place::Microscope => return,
         };
-        let asks = self.kind == AttentionKind::Encoder && self.can_ask();
-        asks.then(|| ui.horizontal(|ui| muting.swapping.show(ui, layer)).inner).flatten()
-    }
-
-    /// Shows the parts that can be off. Returns another choice, if the user made one.
-    pub(super) fn show_switching(&self, ui: &mut Ui, muting: &Muting) -> Option<Switching> {
-        let shows = matches!(self.place, Place::One(_) | Place::All) && self.can_ask();
-        shows.then(|| muting.switching.show(ui)).flatten()
+        if !self.can_ask() {
+            return;
+        }
+        let folded = CollapsingHeader::new("Change the model").id_salt("changes").show(ui, |ui| {
+            if self.kind == AttentionKind::Encoder {
+                requests.swapped = muting.swapping.show(ui, layer);
+            }
+            requests.switched = muting.switching.show(ui);
+        });
+        folded
+            .header_response
+            .on_hover_text("Translate without a part, or with another attention of a layer");
     }
 
     /// Shows the choice of layer and head. Returns the number of heads.
     fn show_head_choice(&mut self, ui: &mut Ui, sentence: &TracedSentence, shown: Head) -> usize {
         let mut chosen = shown;
         let layers: Vec<&LayerAttention> = sentence.layers(self.kind).collect();
-        ComboBox::from_label("layer").selected_text((shown.layer + 1).to_string()).show_ui(ui, |ui| {
+        choice::show(ui, "layer", &(shown.layer + 1).to_string(), None, |ui| {
             for layer in &layers {
                 ui.selectable_value(&mut chosen.layer, layer.layer, (layer.layer + 1).to_string());
             }
         });
         let heads = sentence.layer(self.kind, shown.layer).map_or(0, |layer| layer.heads);
         let name = |head: Option<usize>| head.map_or("mean of all".into(), |head| (head + 1).to_string());
-        ComboBox::from_label("head").selected_text(name(shown.head)).show_ui(ui, |ui| {
+        choice::show(ui, "head", &name(shown.head), None, |ui| {
             ui.selectable_value(&mut chosen.head, None, name(None));
             for head in (0..heads).map(Some) {
                 ui.selectable_value(&mut chosen.head, head, name(head));
@@ -217,13 +223,14 @@ fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
         Scale::Logarithmic => ("0.0001", "1"),
         Scale::Rows => ("0", "row's largest"),
     };
+    let named = format!("{least} – {most}");
+    row::keep_together(ui, 72.0 + ui.spacing().item_spacing.x + row::length(ui, &named, TextStyle::Small));
     let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
     for step in 0..36 {
         let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);
         let part = Rect::from_min_size(rect.min + vec2(2.0 * step as f32, 0.0), vec2(2.0, rect.height()));
         ui.painter().rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
-    let named = format!("{least} – {most}");
     ui.add(Label::new(RichText::new(&named).small().weak()).extend());
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("colours: {named}")));
 }

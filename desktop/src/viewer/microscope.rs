@@ -4,12 +4,13 @@ use std::sync::{Arc, Weak};
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
-    CollapsingHeader, Color32, ComboBox, Grid, ProgressBar, Rect, RichText, ScrollArea, Sense, Ui,
-    WidgetInfo, pos2, vec2,
+    CollapsingHeader, Color32, Grid, ProgressBar, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, pos2,
+    vec2,
 };
 use wordloom::explain::{Explanation, Numbers, Step, StepKind, short_number};
 use wordloom::trace::{AttentionKind, HeadName, Trace};
 
+use crate::choice;
 use crate::texts::shortened;
 
 /// Tokens that are shown as buttons; more are a list.
@@ -133,19 +134,19 @@ impl Microscope {
         self.head = self.head.min(heads - 1);
         self.query = self.query.min(labels.len() - 1);
         ui.horizontal_wrapped(|ui| {
-            ComboBox::from_label("layer").selected_text((self.layer + 1).to_string()).show_ui(ui, |ui| {
+            choice::show(ui, "layer", &(self.layer + 1).to_string(), None, |ui| {
                 for (layer, _) in layers {
                     ui.selectable_value(&mut self.layer, *layer, (layer + 1).to_string());
                 }
             });
-            ComboBox::from_label("head").selected_text((self.head + 1).to_string()).show_ui(ui, |ui| {
+            choice::show(ui, "head", &(self.head + 1).to_string(), None, |ui| {
                 for head in 0..heads {
                     ui.selectable_value(&mut self.head, head, (head + 1).to_string());
                 }
             });
             if labels.len() > MOST_BUTTONS {
                 let name = |index: usize| format!("{}. {}", index + 1, shortened(&labels[index], 30));
-                ComboBox::from_label("token").selected_text(name(self.query)).show_ui(ui, |ui| {
+                choice::show(ui, "token", &name(self.query), None, |ui| {
                     for index in 0..labels.len() {
                         ui.selectable_value(&mut self.query, index, name(index));
                     }

@@ -209,8 +209,7 @@ impl Viewer {
         if self.place != Place::Search {
             self.show_kinds(ui, sentence);
         }
-        requests.swapped = self.show_swapping(ui, muting);
-        requests.switched = self.show_switching(ui, muting);
+        self.show_changes(ui, muting, &mut requests);
         self.numbers.attend(ui.ctx(), &trace, self.sentence, self.place == Place::Numbers);
         match self.place {
             Place::Search => {

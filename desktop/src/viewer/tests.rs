@@ -62,20 +62,22 @@ struct Shown {
     questions: Vec<Question>,
     muted: Vec<Vec<HeadName>>,
     inquiries: Vec<Inquiry>,
+    switched: Vec<Switching>,
 }
 
 fn shown_by(viewer: Viewer) -> Harness<'static, Shown> {
     let window = Context::default();
     let gallery = Gallery::open(&Device::Cpu, window.clone()).expect("a thread");
     let files = Files::new(window);
-    let (muting, questions, muted, inquiries) = Default::default();
-    let shown = Shown { viewer, gallery, files, muting, questions, muted, inquiries };
+    let (muting, questions, muted, inquiries, switched) = Default::default();
+    let shown = Shown { viewer, gallery, files, muting, questions, muted, inquiries, switched };
     Harness::builder().with_size(Vec2::new(900.0, 700.0)).build_ui_state(
         |ui, shown| {
             let requests = shown.viewer.show(ui, &shown.gallery, &mut shown.files, &shown.muting);
             shown.questions.extend(requests.search);
             shown.muted.extend(requests.muted);
             shown.inquiries.extend(requests.explain);
+            shown.switched.extend(requests.switched);
         },
         shown,
     )
@@ -371,4 +373,34 @@ fn a_head_is_muted_alone_or_with_all_others_of_its_layer() {
     file.state_mut().viewer.go(Place::One(Head { layer: 2, head: Some(1) }));
     file.run_steps(2);
     assert!(file.query_by_label("Mute this head").is_none(), "a file has no model");
+}
+
+#[test]
+fn what_changes_the_model_is_folded_until_it_is_wanted() {
+    let mut harness = live(trace(6));
+    harness.run_steps(2);
+    assert!(harness.query_by_label("No residuals").is_none(), "most users only look");
+    harness.get_by_label("Change the model").click();
+    harness.run_steps(30); // it unfolds
+    harness.get_by_label("No residuals").click();
+    harness.run_steps(2);
+    let switched: Vec<_> = harness.state().switched.iter().map(Switching::describe).collect();
+    assert_eq!(switched, [["without residual connections"]]);
+
+    let mut file = shown(trace(6));
+    file.run_steps(2);
+    assert!(file.query_by_label("Change the model").is_none(), "a file has no model");
+}
+
+/// A name comes before its list, and is what a screen reader says.
+#[test]
+fn a_choice_has_its_name() {
+    let mut harness = live(trace(6));
+    harness.step();
+    harness.state_mut().viewer.go(Place::One(Head { layer: 2, head: Some(1) }));
+    harness.run_steps(2);
+    for (name, value) in [("layer", "3"), ("head", "2"), ("scale", "linear")] {
+        let list = harness.get_by_role_and_label(Role::ComboBox, name);
+        assert_eq!(list.value().as_deref(), Some(value), "{name}");
+    }
 }
