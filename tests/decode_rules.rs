@@ -98,12 +98,16 @@ fn options_out_of_range_are_named() {
     let good = DecodeOptions { num_beams: 4, ..DecodeOptions::new(0, 1, 2) };
     assert_eq!(good.validate(10, 20), Ok(()));
     type Spoil = fn(&mut DecodeOptions);
-    let numbers: [(Spoil, &str); 12] = [
+    let numbers: [(Spoil, &str); 13] = [
         (|o| o.num_beams = 0, "num_beams is 0; it must be 1 to 16"),
         (|o| o.num_beams = 17, "num_beams is 17; it must be 1 to 16"),
         (|o| o.num_return_sequences = 5, "num_return_sequences is 5; it must be 1 to num_beams, which is 4"),
         (|o| o.num_return_sequences = 0, "num_return_sequences is 0; it must be 1 to num_beams, which is 4"),
         (|o| o.length_penalty = f32::NAN, "length_penalty is NaN; it must be a finite number"),
+        (
+            |o| o.length_penalty = -40.5,
+            "length_penalty is -40.5; it must be -23 to 23 for outputs of up to 19 tokens; 0 is no penalty",
+        ),
         (
             |o| o.repetition_penalty = 0.0,
             "repetition_penalty is 0; it must be a finite number above 0 (1: no penalty)",

@@ -221,6 +221,7 @@ async fn steps_prompts_and_whole_passes_agree() {
                     input_ids: request.input_ids.clone(),
                     context_ids: vec![0],
                     target_ids: found[0].tokens[1..].to_vec(),
+                    global_tokens: Vec::new(),
                 })
                 .collect();
             let scores = transformer.score(&scored, &Cancel::default(), &mut |_| {}).await.expect("scores");

@@ -4,8 +4,11 @@ mod common;
 
 use common::{assert_close, data, devices, model, read};
 use serde_json::Value;
+use wordloom::decode::DecodeOptions;
 use wordloom::model::generation_config::GenerationConfig;
-use wordloom::transformer::{Cancel, ScoreError, ScoreRequest, Transformer};
+use wordloom::transformer::{
+    Cancel, GenerateOptions, GenerateRequest, ScoreError, ScoreRequest, Transformer,
+};
 use wordloom::{Device, Model};
 
 const TOLERANCE: (f32, f32) = (1e-4, 0.0);
@@ -98,6 +101,7 @@ async fn greedy_outputs_have_the_log_probabilities_of_their_steps() {
                     input_ids: source,
                     context_ids: sequence[..1].to_vec(),
                     target_ids: sequence[1..=steps].to_vec(),
+                    global_tokens: Vec::new(),
                 };
                 let score = &score(&transformer, &[request]).await[0];
                 match case["step_logprobs_raw"][row].as_array() {
@@ -112,6 +116,41 @@ async fn greedy_outputs_have_the_log_probabilities_of_their_steps() {
                 }
             }
         }
+    }
+}
+
+/// LED: a request's global tokens are those that it names, in a search and in a score.
+#[pollster::test]
+async fn global_tokens_are_those_of_the_search() {
+    for device in devices().await {
+        let transformer = load(&device, "led");
+        let input_ids: Vec<u32> = (0..30).map(|token| 5 + 7 * token % 300).collect();
+        let options = DecodeOptions { max_length: 9, ..DecodeOptions::new(2, 2, 1) };
+        let mut sums = Vec::new();
+        for global_tokens in [vec![], vec![0], vec![0, 17]] {
+            let request =
+                GenerateRequest { input_ids: input_ids.clone(), options: options.clone(), global_tokens };
+            let requests = std::slice::from_ref(&request);
+            let found = transformer.generate(requests, GenerateOptions::default()).await.expect("a search");
+            let best = &found[0].hypotheses[0];
+            let scored = transformer
+                .score_request(input_ids.clone(), best.tokens[1..].to_vec(), &GenerationConfig::default())
+                .expect("fits the model");
+            assert!(scored.global_tokens.is_empty(), "as in transformers");
+            let scored = ScoreRequest { global_tokens: request.global_tokens, ..scored };
+            let found = &score(&transformer, &[scored]).await[0];
+            assert_close("led", &found.token_log_probabilities, &best.step_logprobs, TOLERANCE);
+            sums.push(found.log_probability());
+        }
+        assert!(sums[0] != sums[1] && sums[1] != sums[2], "{sums:?}");
+        let beyond = ScoreRequest {
+            input_ids: vec![5, 6],
+            context_ids: vec![2],
+            target_ids: vec![7],
+            global_tokens: vec![2],
+        };
+        let error = transformer.check_score_request(&beyond).unwrap_err().to_string();
+        assert!(error.contains("global token 2 is beyond the text of 2 tokens"), "{error}");
     }
 }
 

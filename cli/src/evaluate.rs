@@ -152,6 +152,14 @@ fn columns(path: &Path, lines: &[String], names: &[String]) -> Result<References
         line.trim_end_matches(['\r', '\n']).split('\t').map(str::to_owned).collect()
     };
     let header = cells(first);
+    for list in [&header[..], names] {
+        let twice = |(index, name): &(usize, &String)| list[..*index].contains(name) && names.contains(name);
+        let Some((_, name)) = list.iter().enumerate().find(twice) else { continue };
+        return Err(match std::ptr::eq(list, names) {
+            true => CliError::Usage(format!("--columns names {name:?} twice; each column is one reference")),
+            false => invalid(format!(", line 1: there are two columns {name:?}; give one another name")),
+        });
+    }
     let of_column = |name: &String| {
         let Some(place) = header.iter().position(|other| other == name) else {
             return Err(invalid(format!(": there is no column {name:?}; there are {}", header.join(", "))));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -13,7 +13,7 @@ use wordloom::transformer::{
 };
 
 use super::CliError;
-use super::output::{Output, cannot_write, check_different};
+use super::output::{Output, cannot_write, check_different, is_standard};
 use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SwitchArguments};
 
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         return list_taps(&arguments.model.open()?);
     };
     check_different(Some(input), Some(output))?;
-    let name = input.display().to_string();
+    let name = if is_standard(input) { "standard input".into() } else { input.display().to_string() };
     let bytes = read_file(input)?;
     let model = arguments.model.open()?;
     let architecture = model.config().architecture();
@@ -106,9 +106,11 @@ fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     /// Bytes of the largest file; ids and masks are small.
     const LIMIT: u64 = 1 << 30;
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
-        .map_err(|source| CliError::Io { what: format!("cannot read {}", path.display()), source })?;
+    let read = match is_standard(path) {
+        true => io::stdin().take(LIMIT + 1).read_to_end(&mut bytes),
+        false => File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes)),
+    };
+    read.map_err(|source| CliError::Io { what: format!("cannot read {}", path.display()), source })?;
     if bytes.len() as u64 > LIMIT {
         return Err(CliError::Input(format!(
             "{}: is longer than {LIMIT} bytes; split the batch",
@@ -146,7 +148,10 @@ fn write_tensors(path: &Path, tensors: Vec<(String, &Tensor)>) -> Result<(), Cli
     let views = tensors.into_iter().map(|(name, tensor)| (name, Stored(tensor)));
     let bytes = safetensors::serialize(views, None)
         .map_err(|error| CliError::Input(format!("cannot write {}: {error}", path.display())))?;
-    fs::write(path, bytes).map_err(|source| cannot_write(path, source))
+    match is_standard(path) {
+        true => Output::open(None)?.bytes(&bytes),
+        false => fs::write(path, bytes).map_err(|source| cannot_write(path, source)),
+    }
 }
 
 /// The tensors of an input file.

@@ -8,10 +8,11 @@ use wordloom::decode::{DecodeError, Hypothesis};
 use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, TokenIds, UnknownKeys};
-use wordloom::transformer::{self, GenerateError, GenerateOptions, GenerateRequest};
+use wordloom::transformer::{self, GenerateError, GenerateOptions, GenerateRequest, refuse_idle};
 use wordloom::{Model, ModelError, Transformer, resolve};
 
 use super::lines::{Line, Lines, Round};
+use super::masks::{MaskError, Unpadded, global_tokens};
 use super::output::{Output, check_different};
 use super::progress::Progress;
 use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, SwitchArguments};
@@ -131,7 +132,7 @@ fn request(
     let asked: HashSet<String> = json.entries().map(|(key, _)| key.to_owned()).collect();
     let refused = |error: MaskError| CliError::Input(format!("{place}: {error}"));
     let globals = globals.unwrap_or_default();
-    check_globals(&globals, input_ids.len()).map_err(refused)?;
+    let global_tokens = global_tokens(&globals, (input_ids.len(), mask.as_deref())).map_err(refused)?;
     let unpadded = Unpadded::new(input_ids, mask.as_deref(), transformer.config().architecture());
     let unpadded = unpadded.map_err(refused)?;
     // as in Hugging Face's `generate`, `null` stands for the class's default, not for the file's value
@@ -139,14 +140,22 @@ fn request(
     if json.nulls().contains(&"eos_token_id") {
         defaults.eos_token_id = Some(TokenIds::Several(Vec::new()));
     }
+    let new_tokens =
+        wanted.max_new_tokens.or(defaults.max_new_tokens.filter(|_| wanted.max_length.is_none()));
+    let max_length = wanted.max_length.or(defaults.max_length).filter(|_| new_tokens.is_none());
+    let (input_ids, config) = (unpadded.input_ids.clone(), transformer.config());
+    let heeded = refuse_idle(&wanted, &defaults, config, &input_ids);
     let (wanted, defaults) = (unpadded.lengths_of(&wanted), unpadded.lengths_of(&defaults));
-    let input_ids = unpadded.input_ids;
-    let options = resolve(&wanted, &defaults, transformer.config(), &input_ids).map_err(GenerateError::from);
+    let options =
+        heeded.and_then(|()| resolve(&wanted, &defaults, config, &input_ids)).map_err(GenerateError::from);
     let request = options.and_then(|options| {
-        let global_tokens = global_tokens(&globals, mask.as_deref());
         let request = GenerateRequest { input_ids, options, global_tokens };
         transformer.check_request(&request)?;
         Ok(request)
+    });
+    let request = request.map_err(|error| match error {
+        GenerateError::Decode(error) => unpadded.with_padding(error, max_length).into(),
+        error => error,
     });
     request.map_err(|error| match error {
         // a value of the model's file is not the request's fault
@@ -179,68 +188,6 @@ fn check_generates(model: &Model) -> Result<(), CliError> {
     Err(CliError::Input(format!("{}: {error}", model.label())))
 }
 
-/// The tokens that an attention mask selects.
-struct Unpadded {
-    input_ids: Vec<u32>,
-    padding: usize,
-}
-
-impl Unpadded {
-    /// A decoder's input may be padded on the left, an encoder's on the right.
-    fn new(mut ids: Vec<u32>, mask: Option<&[u32]>, architecture: Architecture) -> Result<Self, MaskError> {
-        let Some(mask) = mask else {
-            return Ok(Self { input_ids: ids, padding: 0 });
-        };
-        if mask.len() != ids.len() {
-            return Err(MaskError::Length { mask: mask.len(), ids: ids.len() });
-        }
-        if let Some(&value) = mask.iter().find(|&&value| value > 1) {
-            return Err(MaskError::Value(value));
-        }
-        let shown = mask.iter().position(|&value| value == 1).zip(mask.iter().rposition(|&value| value == 1));
-        let (first, last) = match shown {
-            Some(shown) => shown,
-            None if ids.is_empty() => return Ok(Self { input_ids: ids, padding: 0 }),
-            None => return Err(MaskError::Everything),
-        };
-        let (side, misplaced) = match architecture {
-            Architecture::DecoderOnly => ("beginning", last + 1 < mask.len()),
-            Architecture::EncoderDecoder | Architecture::EncoderOnly => ("end", first > 0),
-        };
-        if misplaced || mask[first..last].contains(&0) {
-            return Err(MaskError::Place(side));
-        }
-        ids.truncate(last + 1);
-        let input_ids = ids.split_off(first);
-        Ok(Self { input_ids, padding: first })
-    }
-
-    /// Subtracts the padding from lengths, which include it in Hugging Face's `generate`. Padding has no other effect.
-    fn lengths_of(&self, config: &GenerationConfig) -> GenerationConfig {
-        let without = |length: Option<usize>| length.map(|length| length.saturating_sub(self.padding));
-        let (max_length, min_length) = (without(config.max_length), without(config.min_length));
-        GenerationConfig { max_length, min_length, ..config.clone() }
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum MaskError {
-    #[error("\"attention_mask\" has {mask} values for {ids} input_ids; give one for each, or leave it out")]
-    Length { mask: usize, ids: usize },
-    #[error("\"attention_mask\" holds {0}; expected 1 for a token and 0 for padding")]
-    Value(u32),
-    #[error(
-        "\"global_attention_mask\" has {mask} values for {ids} input_ids; give one for each, or leave it out"
-    )]
-    GlobalLength { mask: usize, ids: usize },
-    #[error("\"global_attention_mask\" holds {0}; expected 1 for a token that sees all, and 0 for others")]
-    GlobalValue(u32),
-    #[error("\"attention_mask\" hides every token; at least one is needed")]
-    Everything,
-    #[error("\"attention_mask\" has a 0 where this model can have no padding, which is at the {0} only")]
-    Place(&'static str),
-}
-
 /// Output line: HF `GenerateBeamEncoderDecoderOutput` without padding.
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -257,22 +204,4 @@ impl<'a> Answer<'a> {
             step_logprobs: hypotheses.iter().map(|hypothesis| hypothesis.step_logprobs.as_slice()).collect(),
         }
     }
-}
-
-/// Checks a mask of global tokens; it may be left out.
-fn check_globals(globals: &[u32], ids: usize) -> Result<(), MaskError> {
-    if !globals.is_empty() && globals.len() != ids {
-        return Err(MaskError::GlobalLength { mask: globals.len(), ids });
-    }
-    match globals.iter().find(|&&value| value > 1) {
-        Some(&value) => Err(MaskError::GlobalValue(value)),
-        None => Ok(()),
-    }
-}
-
-/// The global tokens of a mask, counted without padding.
-fn global_tokens(globals: &[u32], mask: Option<&[u32]>) -> Vec<usize> {
-    let is_kept = |&index: &usize| mask.is_none_or(|mask| mask.get(index) != Some(&0));
-    let kept = (0..globals.len()).filter(is_kept).enumerate();
-    kept.filter(|&(_, index)| globals[index] != 0).map(|(token, _)| token).collect()
 }

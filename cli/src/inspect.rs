@@ -12,12 +12,13 @@ use wordloom::model::config::{
     Architecture, EmbeddingSharing, Mixer, ModelConfig, NormPlacement, StackConfig,
 };
 use wordloom::model::files::ModelFiles;
+use wordloom::precision::PrecisionChoice;
 use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
 use super::output::Output;
-use super::setup::{DeviceArguments, model_files};
+use super::setup::{DeviceArguments, model_files, whole};
 use super::table::counted;
 use trial::Trial;
 
@@ -30,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     config: Option<PathBuf>,
     /// What the weights of --config depend on
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "config")]
+    #[arg(long, value_name = "N", value_parser = whole, default_value_t = 0, requires = "config")]
     seed: u64,
     /// Run a short forward pass and some decoding steps, too
     #[arg(long)]
@@ -44,7 +45,24 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Refuses options of a run without `--run`.
+fn check_options(arguments: &Arguments) -> Result<(), CliError> {
+    let Arguments { run, launches, device, .. } = arguments;
+    let given = match (device.device_is_named(), device.weights) {
+        (true, _) => "--device",
+        (_, weights) if weights != PrecisionChoice::default() && !launches.launches => "--weights",
+        _ => return Ok(()),
+    };
+    match run {
+        true => Ok(()),
+        false => Err(CliError::Usage(format!(
+            "{given} says how the model runs, and inspect only reads its files: add --run, or leave {given} out"
+        ))),
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
+    check_options(arguments)?;
     let model = match &arguments.config {
         Some(file) => Model::random(ModelFiles::configuration(file), arguments.seed)?,
         None => Model::from_files(model_files(arguments.model.as_deref())?)?,

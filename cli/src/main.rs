@@ -23,6 +23,7 @@ mod inspect;
 mod interrupt;
 mod licences;
 mod lines;
+mod masks;
 mod memory;
 mod models;
 mod output;
@@ -42,7 +43,7 @@ mod translate;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use error::CliError;
 
@@ -126,12 +127,12 @@ fn main() -> ExitCode {
     survive_file_size_limit();
     #[cfg(feature = "tokenizers")]
     hush_caught_panics();
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parsed() {
         Ok(arguments) => arguments,
         Err(error) => return error::report_usage(&error),
     };
     let result = match arguments.command {
-        Command::Translate(arguments) => translate::run(&arguments),
+        Command::Translate(arguments) => translate::run(arguments),
         Command::Corpus(arguments) => corpus::run(&arguments),
         Command::Summarize(arguments) => summarize::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
@@ -160,6 +161,21 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }
+}
+
+/// The arguments of the command line. A negative number is a value of every option, so that the option names what it takes.
+fn parsed() -> Result<Arguments, clap::Error> {
+    fn with_negative_numbers(command: clap::Command) -> clap::Command {
+        let of_option = |argument: clap::Arg| match argument.get_long() {
+            Some(_) if argument.get_action().takes_values() => argument.allow_negative_numbers(true),
+            _ => argument,
+        };
+        command.mut_args(of_option).mut_subcommands(with_negative_numbers)
+    }
+    let mut command = with_negative_numbers(Arguments::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let arguments = matches.and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches));
+    arguments.map_err(|error| error.format(&mut command))
 }
 
 /// A line on stderr. A failure is ignored.

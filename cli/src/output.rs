@@ -16,8 +16,9 @@ pub struct Output {
 }
 
 impl Output {
+    /// Opens a file, or standard output for `None` or `-`.
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
-        match path {
+        match path.filter(|path| !is_standard(path)) {
             Some(path) => Self::go_on(path, Digest::default()),
             None => {
                 let output = Self {
@@ -109,6 +110,11 @@ pub fn lock(file: &File) -> io::Result<()> {
     }
 }
 
+/// Whether a path is `-`, which stands for standard input or output; `./-` is a file of this name.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 pub fn cannot_read(path: &Path, source: io::Error) -> CliError {
     CliError::Io { what: format!("cannot read {}", path.display()), source }
 }
@@ -130,6 +136,9 @@ pub fn check_named(
     let (Some(first), Some(second)) = (first, second) else {
         return Ok(());
     };
+    if is_standard(first) || is_standard(second) {
+        return Ok(());
+    }
     // a pipe must not be opened to compare it: that waits for the program at its other end
     let is_file = |path: &Path| fs::metadata(path).is_ok_and(|found| found.is_file());
     let same = match is_file(first) && is_file(second) {

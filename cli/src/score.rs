@@ -13,6 +13,7 @@ use wordloom::translate::resolve_languages;
 use wordloom::{ModelError, Transformer, TranslateOptions, resolve};
 
 use super::lines::{Line, Lines};
+use super::masks::global_tokens;
 use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, count};
@@ -22,9 +23,10 @@ use super::{CliError, interrupt};
 #[derive(clap::Args)]
 #[command(after_help = "\
 A request is {\"input_ids\": [...], \"labels\": [...]}; a decoder alone scores
-input_ids but the first, or labels after them. Answers are log_probability,
-token_log_probabilities and perplexity. --source and --target score pairs of
-lines, and totals last; --target alone a whole text, in windows (a decoder).")]
+input_ids but the first, or labels after them; LED has global_attention_mask.
+Answers are log_probability, token_log_probabilities and perplexity. --source
+and --target score pairs of lines, and totals last; --target alone a whole text,
+in windows (a decoder).")]
 pub struct Arguments {
     /// Read requests from FILE [default: standard input]
     #[arg(short, long, value_name = "FILE", conflicts_with = "target")]
@@ -192,7 +194,8 @@ impl Scorer {
         // the forced language token is not scored
         let language = direction.target.and(options.forced_bos);
         let context_ids = options.prompt.into_iter().chain(language).collect();
-        let request = ScoreRequest { input_ids, context_ids, target_ids };
+        let global_tokens = self.transformer.config().usual_globals();
+        let request = ScoreRequest { input_ids, context_ids, target_ids, global_tokens };
         self.transformer.check_score_request(&request)?;
         Ok(request)
     }
@@ -319,6 +322,9 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
         error => error.into(),
     })?;
     let input_ids: Vec<u32> = json.take("input_ids")?;
+    let globals: Vec<u32> = json.take_if_set("global_attention_mask")?.unwrap_or_default();
+    let global_tokens = global_tokens(&globals, (input_ids.len(), None))
+        .map_err(|error| CliError::Input(format!("{place}: {error}")))?;
     let translates = transformer.config().architecture() == Architecture::EncoderDecoder;
     let targets = match labels(place, &mut json)? {
         None if translates => {
@@ -335,10 +341,15 @@ fn request(transformer: &Transformer, place: &str, line: &Line) -> Result<ScoreR
     let options = GenerationConfig { decoder_start_token_id, ..GenerationConfig::default() };
     if let Some((key, _)) = json.entries().next() {
         return Err(CliError::Input(format!(
-            "{place}: the key {key:?} is not known; use input_ids, labels (or target_ids), decoder_start_token_id"
+            "{place}: the key {key:?} is not known; use input_ids, labels (or target_ids), decoder_start_token_id, \
+             global_attention_mask"
         )));
     }
-    let request = transformer.score_request(input_ids, targets, &options);
+    let request = transformer.score_request(input_ids, targets, &options).and_then(|request| {
+        let request = ScoreRequest { global_tokens, ..request };
+        transformer.check_score_request(&request)?;
+        Ok(request)
+    });
     request.map_err(|error| CliError::Input(format!("{place}: {error}")))
 }
 

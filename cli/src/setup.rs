@@ -85,6 +85,11 @@ impl DeviceArguments {
         open_device(&self.device)
     }
 
+    /// Whether a device is named, or a kind of device.
+    pub fn device_is_named(&self) -> bool {
+        self.device != DeviceChoice::Auto
+    }
+
     /// How the device rounds weights and inputs, if that changes numbers by more than their last bits.
     pub fn rounding(&self, device: &Device, model: &Model) -> Option<String> {
         let stored = model.stored_precision();
@@ -214,7 +219,7 @@ pub struct SearchArguments {
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
     /// Beams of the search, 1 to 16; 1 is greedy
-    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "N", value_parser = count)]
     pub beams: Option<usize>,
 }
 
@@ -287,6 +292,11 @@ pub fn number(text: &str) -> Result<f32, &'static str> {
     text.parse().map_err(|_| "a number is needed")
 }
 
+/// A number of 64 bits: a seed, or a number of steps.
+pub fn whole(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "a whole number from 0 to 2^64 - 1 is needed")
+}
+
 pub fn count(text: &str) -> Result<usize, &'static str> {
-    text.parse().map_err(|_| "a whole number is needed")
+    text.parse().map_err(|_| "a whole number from 0 is needed")
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use wordloom::decode::DecodeOptions;
+use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::transformer::{self, Cancel, GenerateOptions, GenerateRequest};
 use wordloom::translate::{SentenceHypothesis, resolve_languages};
@@ -46,16 +47,16 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     prefix: String,
     /// Beams of the search, 1 to 16; 1 is greedy
-    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "N", value_parser = count)]
     beams: Option<usize>,
     /// Above 1 favours long summaries, below short
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number)]
     length_penalty: Option<f32>,
     /// Fewest tokens of a summary
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count)]
     min_length: Option<usize>,
     /// Most tokens of a summary
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_length: Option<usize>,
     /// Write JSON Lines, with tokens and scores
     #[arg(long)]
@@ -83,6 +84,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let cancel = interrupt::handler();
     let lines = Lines::open(arguments.input.as_deref())?;
     let model = arguments.model.open()?;
+    if model.config().architecture() != Architecture::EncoderDecoder {
+        return Err(CliError::Input(format!(
+            "{}: a {:?} model does not summarize: it is an encoder alone, or a decoder alone; take a model that \
+             has both, such as facebook/bart-large-cnn",
+            model.label(),
+            model.config().family.model_type()
+        )));
+    }
     let tokenizer = Translator::tokenizer_of(&model)?;
     let given = arguments.task.as_deref();
     let own = tokenizer.summarization();

@@ -24,7 +24,7 @@ use super::evaluate::read_lines;
 use super::glossary::GlossaryArguments;
 use super::lines::{Line, Lines, Round, Start};
 use super::memory::{Memory, MemoryArguments};
-use super::output::{Output, check_named};
+use super::output::{Output, check_named, is_standard};
 use super::progress::{Done, Progress};
 use super::resume::{Resumable, Settings};
 use super::setup::{
@@ -60,13 +60,13 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_length: Option<usize>,
     /// Write rank, score and text of the N best
-    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "N", value_parser = count)]
     n_best: Option<usize>,
     #[command(flatten)]
     glossary: GlossaryArguments,
@@ -105,12 +105,19 @@ fn check_output(arguments: &Arguments) -> Result<(), CliError> {
     read.into_iter().try_for_each(|named| check_named(named, ("--output", arguments.output.as_deref())))
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
-    check_output(arguments)?;
-    if let Some(format) = document::format(arguments)? {
-        return document::run(arguments, format);
+pub fn run(mut arguments: Arguments) -> Result<(), CliError> {
+    for path in [&mut arguments.input, &mut arguments.output] {
+        path.take_if(|path| is_standard(path));
     }
+    check_output(&arguments)?;
+    match document::format(&arguments)? {
+        Some(format) => document::run(&arguments, format),
+        None => run_lines(&arguments),
+    }
+}
+
+fn run_lines(arguments: &Arguments) -> Result<(), CliError> {
+    let (input, output) = (arguments.input.as_deref(), arguments.output.as_deref());
     let cancel = interrupt::handler();
     let mut files = Resumable::new(input, output);
     let stopped_at = match (arguments.resume, &mut files) {

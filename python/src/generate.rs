@@ -20,7 +20,8 @@ impl Engine {
     /// * `generation`: search options, a JSON object with transformers' names
     /// * `prefixes`: tokens of the target after the start token, for each input; or none
     /// * `paddings`: tokens of padding that were before each input, which `max_length` and `min_length` count; or none
-    #[pyo3(signature = (inputs, generation, prefixes=None, paddings=None, cancel=None))]
+    /// * `globals`: tokens of each input that see all tokens and are seen by all; or none, as in transformers
+    #[pyo3(signature = (inputs, generation, prefixes=None, paddings=None, cancel=None, globals=None))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's")]
     fn generate(
         &self,
@@ -30,11 +31,12 @@ impl Engine {
         prefixes: Option<Vec<Vec<u32>>>,
         paddings: Option<Vec<usize>>,
         cancel: Option<&Cancel>,
+        globals: Option<Vec<Vec<usize>>>,
     ) -> PyResult<Vec<Vec<Hypothesis>>> {
         let transformer = self.transformer();
         let wanted = self.generation(generation)?;
         let (defaults, config) = (transformer.generation_config(), transformer.config());
-        let globals = config.usual_globals();
+        let mut globals = globals.unwrap_or_default().into_iter();
         let mut prefixes = prefixes.unwrap_or_default().into_iter();
         let mut paddings = paddings.unwrap_or_default().into_iter();
         let requests = inputs.iter().map(|input| {
@@ -43,7 +45,8 @@ impl Engine {
             let (wanted, defaults) = (without(padding, &wanted), without(padding, defaults));
             let mut options = resolve(&wanted, &defaults, config, &input_ids).or_raise()?;
             options.prompt.extend(prefixes.next().unwrap_or_default());
-            let request = GenerateRequest { input_ids, options, global_tokens: globals.clone() };
+            let global_tokens = globals.next().unwrap_or_default();
+            let request = GenerateRequest { input_ids, options, global_tokens };
             transformer.check_request(&request).or_raise()?;
             Ok(request)
         });

@@ -71,7 +71,8 @@ impl Engine {
         // the forced language token is not scored
         let language = direction.target.and(options.forced_bos);
         let context_ids = options.prompt.into_iter().chain(language).collect();
-        let request = ScoreRequest { input_ids, context_ids, target_ids };
+        let global_tokens = transformer.config().usual_globals();
+        let request = ScoreRequest { input_ids, context_ids, target_ids, global_tokens };
         transformer.check_score_request(&request).or_raise()?;
         Ok(request)
     }

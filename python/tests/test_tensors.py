@@ -207,3 +207,22 @@ def test_messages_name_arguments(translator):
         wordloom.evaluate(["a"], ["a"], None)
     with pytest.raises(ValueError, match="memory is -1; pass a number of bytes from 0"):
         translator.attention("Hello!", memory=-1)
+
+
+def test_global_tokens_are_those_of_the_mask():
+    led, tensors = opened("led"), expected("led")
+    cases = json.loads((MODELS / "led" / "expected.json").read_text())["cases"]
+    for case in cases:
+        if not case["name"].startswith("greedy"):
+            continue
+        masks = {
+            name: tensors[f"{case['input']}.{name}"]
+            for name in ("attention_mask", "global_attention_mask")
+            if f"{case['input']}.{name}" in tensors
+        }
+        found = led.generate(tensors[f"{case['input']}.input_ids"], **masks, **case["generate_kwargs"])
+        assert found.tolist() == case["sequences"], case["name"]
+    with pytest.raises(ValueError, match="global_attention_mask has another shape than input_ids"):
+        led.generate([[5, 6]], global_attention_mask=[[1]])
+    with pytest.raises(ValueError, match="global_attention_mask holds other values"):
+        led.generate([[5, 6]], global_attention_mask=[[2, 0]])

@@ -361,6 +361,7 @@ class Translator:
         input_ids: Any,
         attention_mask: Any = None,
         *,
+        global_attention_mask: Any = None,
         return_dict_in_generate: bool = False,
         **options: Any,
     ) -> Any:
@@ -368,6 +369,7 @@ class Translator:
 
         * ``input_ids``: ``[batch, length]``: lists (also of different lengths), NumPy arrays or tensors
         * ``attention_mask``: 1 for tokens, 0 for padding
+        * ``global_attention_mask``: 1 for tokens that see all and are seen by all (LED); without it, none are
         * other options: those of a search, over those of ``Translator(…)``; ``None`` switches an option off
 
         Returns the sequences ``[batch * num_return_sequences, length]``, padded, or ``Generated`` with their scores.
@@ -376,7 +378,7 @@ class Translator:
         defaults = {name: value for name, value in self._options.items() if name not in _OF_TEXT}
         options = {**defaults, **_renamed(options)}
         inputs, paddings = _unpadded(rows(input_ids, "input_ids"), attention_mask, engine.is_decoder)
-        found = engine.generate(inputs, _json(options), None, paddings)
+        found = engine.generate(inputs, _json(options), None, paddings, None, _globals(inputs, global_attention_mask))
         given = options.get("pad_token_id")
         padding = engine.pad_token_id if given is None else given
         best = [
@@ -510,6 +512,18 @@ def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[lis
         kept.append(row[first : first + count])
         paddings.append(first)
     return kept, paddings
+
+
+def _globals(inputs: list[list[int]], mask: Any) -> list[list[int]] | None:
+    """The places of the tokens of each row that a mask makes global; padding is at the end of the rows of such models."""
+    if mask is None:
+        return None
+    masks = rows(mask, "global_attention_mask")
+    if len(masks) != len(inputs) or any(len(mask) < len(row) for mask, row in zip(masks, inputs)):
+        raise ValueError("global_attention_mask has another shape than input_ids")
+    if any(value not in (0, 1) for row in masks for value in row):
+        raise ValueError("global_attention_mask holds other values than 1 (a token that sees all) and 0")
+    return [[place for place, value in enumerate(mask[: len(row)]) if value] for mask, row in zip(masks, inputs)]
 
 
 async def _on_a_thread(work: Any) -> Any:

@@ -130,11 +130,11 @@ impl Constraints {
             return refuse("a term without tokens".into(), "terms with forms of at least one token".into());
         }
         if search.samples || search.num_beams < 2 {
-            let kind = if search.samples { "sampling" } else { "1 beam" };
-            return refuse(
-                format!("given with {kind}"),
-                "used in a beam search: set num_beams to 2 or more".into(),
-            );
+            let (kind, instead) = match search.samples {
+                true => ("sampling", "do_sample to false"),
+                false => ("1 beam", "num_beams to 2 or more"),
+            };
+            return refuse(format!("given with {kind}"), format!("used in a beam search: set {instead}"));
         }
         match self.mode {
             ConstraintMode::Soft(weight) if !(weight.is_finite() && weight > 0.0) => {

@@ -230,6 +230,27 @@ impl DecodeOptions {
         Ok(())
     }
 
+    /// Checks that no score becomes zero or infinite: all hypotheses would then be alike. Hugging Face's `generate` ends there with an
+    /// overflow.
+    fn validate_length_penalty(&self) -> Result<(), DecodeError> {
+        /// Largest divisor or factor, which leaves f32 room for sums of log-probabilities.
+        const LARGEST: f64 = 1e30;
+        if !self.length_penalty.is_finite() {
+            return Err(refuse("length_penalty", self.length_penalty, "a finite number"));
+        }
+        let tokens = (self.max_length - self.prompt.len()).clamp(2, LONGEST);
+        let (mut most, mut divisor) = (0, tokens as f64);
+        while divisor <= LARGEST {
+            divisor *= tokens as f64;
+            most += 1;
+        }
+        if self.length_penalty.abs() > most as f32 {
+            let allowed = format!("-{most} to {most} for outputs of up to {tokens} tokens; 0 is no penalty");
+            return Err(refuse("length_penalty", self.length_penalty, allowed));
+        }
+        Ok(())
+    }
+
     /// Checks the options that do not depend on a model.
     pub(super) fn validate_numbers(&self) -> Result<(), DecodeError> {
         if !(1..=MAX_BEAMS).contains(&self.num_beams) {
@@ -253,9 +274,6 @@ impl DecodeOptions {
             let allowed = format!("1 to num_beams, which is {}", self.num_beams);
             return Err(refuse("num_return_sequences", self.num_return_sequences, allowed));
         }
-        if !self.length_penalty.is_finite() {
-            return Err(refuse("length_penalty", self.length_penalty, "a finite number"));
-        }
         if !(self.repetition_penalty.is_finite() && self.repetition_penalty > 0.0) {
             return Err(refuse(
                 "repetition_penalty",
@@ -274,6 +292,7 @@ impl DecodeOptions {
             let allowed = format!("at least {}: {begins} and one more", self.prompt.len() + 1);
             return Err(refuse("max_length", self.max_length, allowed));
         }
+        self.validate_length_penalty()?;
         if self.num_beams + self.eos.len() > MAX_CANDIDATES {
             let allowed = format!("at most {} tokens with this many beams", MAX_CANDIDATES - self.num_beams);
             return Err(refuse("eos_token_id", format!("{} tokens", self.eos.len()), allowed));

@@ -26,7 +26,7 @@ pub enum EvaluateError {
     NoReferences,
     /// `reference` counts from 1.
     #[error(
-        "there are {hypotheses} hypotheses, but reference {reference} has {lines} lines; each needs a line for each"
+        "number of hypotheses: {hypotheses}; lines of reference {reference}: {lines}; each hypothesis needs its line in each"
     )]
     LineCounts { hypotheses: usize, reference: usize, lines: usize },
     /// `line` counts from 1.

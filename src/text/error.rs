@@ -60,7 +60,7 @@ pub enum TextError {
     },
     /// A language code that the model does not have.
     #[error(
-        "there is no language {code:?} among the {count} of this model; {near}; `wordloom inspect` lists them all"
+        "this model has no language {code:?}; {near}; `wordloom inspect` lists its languages, {count} in all"
     )]
     UnknownLanguage {
         /// The code as given.

@@ -40,10 +40,14 @@ impl TraceRequest {
     }
 
     /// The tokens after the prompt, to be scored.
-    fn scored(&self) -> ScoreRequest {
+    fn scored(&self, config: &ModelConfig) -> ScoreRequest {
         let (context, target) = self.target_ids.split_at(self.prompt);
-        let input_ids = self.input_ids.clone();
-        ScoreRequest { input_ids, context_ids: context.to_vec(), target_ids: target.to_vec() }
+        ScoreRequest {
+            input_ids: self.input_ids.clone(),
+            context_ids: context.to_vec(),
+            target_ids: target.to_vec(),
+            global_tokens: config.usual_globals(),
+        }
     }
 }
 
@@ -161,7 +165,8 @@ async fn record_one(
                 let reason = "the scores of all tokens take too much memory".to_owned();
                 left_out.push(LeftOut { attention: None, bytes: logits_bytes, reason });
             }
-            let scored = transformer.score(&[request.scored()], cancel, &mut |_| {}).await?;
+            let scored =
+                transformer.score(&[request.scored(transformer.config())], cancel, &mut |_| {}).await?;
             let of_tokens = scored.into_iter().next().unwrap_or_default().token_log_probabilities;
             let none = vec![Vec::new(); of_tokens.len()];
             (of_tokens, none)

@@ -84,8 +84,9 @@ pub enum PairsError {
     #[error("{file}, line {line}: byte {byte} of the line is not UTF-8; convert the file to UTF-8")]
     NotUtf8 { file: String, line: usize, byte: usize },
     #[error(
-        "{source_file} has {source_lines} lines, but {target_file} has {target_lines}; line N of one is the translation of \
-         line N of the other"
+        "{source_file} has {source_lines} line{}, but {target_file} has {target_lines}; line N of one is the translation of \
+         line N of the other",
+        if *source_lines == 1 { "" } else { "s" }
     )]
     LineCounts { source_file: String, source_lines: usize, target_file: String, target_lines: usize },
 }

@@ -53,7 +53,7 @@ pub use kept_attention::{KeptAttention, LeftOut};
 pub use launches::{LaunchOptions, LaunchesError, launches};
 pub use loading::Loading;
 pub use mute::MuteError;
-pub use options::resolve;
+pub use options::{refuse_idle, resolve};
 pub use request::{GenerateOptions, GenerateRequest, Generation, Keep, Progress};
 pub use score::{Score, ScoreError, ScoreRequest};
 

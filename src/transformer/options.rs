@@ -90,6 +90,55 @@ pub fn resolve(
     })
 }
 
+/// Refuses options of a request that would have no effect: those of sampling in a search that does not sample, those of an
+/// encoder-decoder's start in a decoder-only model, and a minimal length above the maximal one. Hugging Face warns of them. Sampling
+/// options that are off there, such as a `temperature` of 1, pass.
+///
+/// * `input`: an encoder-decoder's source, or a decoder's prompt
+///
+/// # Errors
+/// [`DecodeError::Option`].
+pub fn refuse_idle(
+    request: &GenerationConfig,
+    defaults: &GenerationConfig,
+    model: &ModelConfig,
+    input: &[u32],
+) -> Result<(), DecodeError> {
+    let refuse = |option, allowed: &str| {
+        Err(DecodeError::Option { option, value: "given".into(), allowed: allowed.into() })
+    };
+    if request.do_sample.or(defaults.do_sample) != Some(true) {
+        let off = Sampling::default();
+        let asked = [
+            ("temperature", request.temperature.is_some_and(|value| value != off.temperature)),
+            ("top_k", request.top_k.is_some_and(|value| value != off.top_k)),
+            ("top_p", request.top_p.is_some_and(|value| value != off.top_p)),
+            ("seed", request.seed.is_some()),
+        ];
+        if let Some((option, _)) = asked.into_iter().find(|&(_, asked)| asked) {
+            return refuse(option, "left out, or used with do_sample");
+        }
+    }
+    if model.architecture() == Architecture::DecoderOnly {
+        let asked = [
+            ("decoder_start_token_id", request.decoder_start_token_id.is_some()),
+            ("forced_bos_token_id", request.forced_bos_token_id.is_some() && input.len() > 1),
+        ];
+        if let Some((option, _)) = asked.into_iter().find(|&(_, asked)| asked) {
+            return refuse(option, "left out: a model without an encoder begins with input_ids");
+        }
+    }
+    let least = request.min_length.filter(|_| request.max_new_tokens.or(request.min_new_tokens).is_none());
+    match (least, request.max_length.or(defaults.max_length)) {
+        (Some(least), Some(most)) if least > most => Err(DecodeError::Option {
+            option: "min_length",
+            value: least.to_string(),
+            allowed: format!("at most max_length, which is {most}"),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// HF's `LogitsProcessor`s of sampling; unsupported ones are refused if they would have an effect.
 fn sampling(config: &GenerationConfig) -> Result<Option<Sampling>, DecodeError> {
     if config.do_sample != Some(true) {

@@ -78,6 +78,19 @@ test('arguments of calls, after which the engine goes on', async () => {
   const wrong: [() => unknown, RegExp][] = [
     [() => translator.translate('x', 5 as never), /^input: The options must be an object, and are a number\.$/],
     [() => translator.translate('x', { seed: 5n } as never), /^input: seed is a BigInt/],
+    // these were ignored
+    [() => translator.translate('x', { seed: 5 }), /^input: the option "seed" is given; it must be left out, or used with sample/],
+    [() => translator.translate('x', { temperature: 0.7 }), /^input: the option "temperature" is given; it must be left out, or used with sample/],
+    [() => translator.translate('x', { sample: false, topK: 5 }), /^input: the option "topK" is given; it must be left out/],
+    [() => translator.generate({ inputIds: [1, 0], topP: 0.5 }), /^input: the option "topP" is given; it must be left out/],
+    [() => translator.searchTree({ sourceTokens, topK: 5 } as never), /^input: the option "topK" is given; it must be left out/],
+    [() => translator.translate('x', { minLength: 9, maxLength: 8 }), /^input: the option "minLength" is 9; it must be at most maxLength, which is 8/],
+    [() => translator.translate('I am here.', { glossary: 'here = da', sample: true, beams: 1 }), /^input: the option "glossary" is given with sampling; it must be used in a beam search: set sample to false/],
+    // no name is offered that is refused
+    [() => translator.translate('x', { beam: 4 } as never), /^input: there is no option "beam"; there are beams, (?!.*inputIds).*seed\.?$/],
+    [() => translator.translate('x', { inputIds: [1] } as never), /^input: there is no option "inputIds"/],
+    [() => translator.searchTree({ sourceTokens, beam: 4 } as never), /^input: there is no option "beam"; there are beams, (?!.*(seed|topK|sample)).*padTokenId\.?$/],
+    [() => translator.translate('I am here.', { attention: { sentence: 3 } }), /^input: attention\.sentence is 3; they count from 0, and the text has 1\./],
     [() => translator.generate({ inputIds: [1, 2, 0] }, { beams: 4 } as never), /^input: The last argument has no "beams"; there is only signal\.$/],
     [() => translator.detokenize([1], { skipSpecialToken: false } as never), /^input: The last argument has no "skipSpecialToken"/],
     [() => translator.detokenize([1], { skipSpecialTokens: 'no' } as never), /^input: skipSpecialTokens is "no"/],
@@ -99,6 +112,11 @@ test('arguments of calls, after which the engine goes on', async () => {
     [() => openTrace(new Blob(['{}']), { worker: 1 } as never), /^input: worker is "1"/],
   ];
   for (const [call, message] of wrong) expect(await failure(call)).toMatch(message);
+  // `null` is not set
+  const { attention } = await translator.translate('I am here.', { attention: { layer: null, head: null, sentence: null } as never });
+  expect([attention!.kind, attention!.layer, attention!.head]).toEqual(['cross', 'mean', 'mean']);
+  // what is off without sampling changes nothing
+  expect((await translator.translate('Thanks.', { temperature: 1, topP: 1, topK: 50 })).text).toBe('Danke.');
   // this asked for more memory than there is, which ended the engine
   const trace = await translator.trace({ sentences: [{ sentence: sentence! }], alternatives: 1e9 });
   expect(trace.sentences[0]!.targetTokens.at(-1)!.alternatives).toHaveLength(12_000);
@@ -170,6 +188,8 @@ test('entries for browsers: their arguments, and one class of errors', async () 
     [() => Trainer.create({ task: 5 } as never), /^input: task must be an object with symbols, shortest/],
     [() => Trainer.create({ model: { width: 8 } } as never), /^input: model has no "width"/],
     [() => Trainer.create({ recipe: { rate: '1' } } as never), /^input: recipe\.rate is "1"; it must be a number/],
+    [() => Trainer.create({ recipe: { seed: 1.5 } }), /^input: recipe\.seed is "1\.5"; it must be a whole number from 0 on/],
+    [() => Trainer.create({ recipe: { seed: -1 } }), /^input: recipe\.seed is "-1"; it must be a whole number/],
     [() => Trainer.create(), /^unsupported: Training runs in browsers only/],
   ];
   for (const [call, message] of wrong) expect(await failure(call)).toMatch(message);

@@ -14,7 +14,8 @@ export async function attentionMap(
   abort: Abort,
   architecture: Architecture = 'encoder-decoder',
 ): Promise<AttentionMap> {
-  const { sourceTokens, targetTokens, kind = KINDS[architecture], layer = 'mean', head = 'mean' } = input ?? {};
+  const { sourceTokens, targetTokens, ...which } = input ?? {};
+  const { kind, layer, head } = { kind: which.kind ?? KINDS[architecture], layer: which.layer ?? 'mean', head: which.head ?? 'mean' };
   if (!areTokens(sourceTokens) || !areTokens(targetTokens)) {
     throw new WordloomError('input', 'sourceTokens and targetTokens must be the tokens of a translated sentence.');
   }
@@ -37,13 +38,13 @@ export async function attentionOf(
   abort: Abort,
 ): Promise<AttentionMap | undefined> {
   onlyKnown('attention', which, MAP_CHOICE);
-  const { sentence: index = 0, ...rest } = which;
-  const sentence = translation.sentences[index];
-  if (!sentence) {
+  const { sentence, ...rest } = which;
+  const index = sentence ?? 0;
+  const found = translation.sentences[index];
+  if (!found) {
     if (index === 0) return undefined;
-    const count = translation.sentences.length;
-    throw new WordloomError('input', `attention.sentence is ${index}, but the text has ${count} sentences, from 0 on.`);
+    throw new WordloomError('input', `attention.sentence is ${index}; they count from 0, and the text has ${translation.sentences.length}.`);
   }
-  const targetTokens = sentence.hypotheses[0]?.tokens ?? [];
-  return attentionMap(engine, { sourceTokens: sentence.sourceTokens, targetTokens, ...rest }, abort);
+  const targetTokens = found.hypotheses[0]?.tokens ?? [];
+  return attentionMap(engine, { sourceTokens: found.sourceTokens, targetTokens, ...rest }, abort);
 }

@@ -136,6 +136,9 @@ function checkNumbers(name: string, given: object | undefined, whole: readonly s
   onlyKnown(name, given, [...whole, ...any, ...rest]);
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined || rest.includes(key)) continue;
+    if (key === 'seed' && !(Number.isSafeInteger(value) && value >= 0)) {
+      throw new WordloomError('input', `${name}.seed is ${shown(value)}; it must be a whole number from 0 on.`);
+    }
     if (whole.includes(key)) wholeNumber(value, `${name}.${key}`);
     else if (!Number.isFinite(value)) throw new WordloomError('input', `${name}.${key} is ${shown(value)}; it must be a number.`);
   }

@@ -72,7 +72,7 @@ pub struct Arguments {
     #[command(flatten)]
     search: SearchArguments,
     /// Above 1 favours long translations, below short
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number)]
     length_penalty: Option<f32>,
     /// Most tokens of a translated sentence
     #[arg(long, value_name = "N", value_parser = count)]

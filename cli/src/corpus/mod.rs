@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long)]
     no_header: bool,
     /// Rows of a part, about
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = rows, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = rows)]
     rows: usize,
     /// A worker on each: cpu, GPUs or all [default: auto]
     #[arg(long, value_name = "DEVICE,…", default_value = "auto", hide_default_value = true)]
@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TYPE", default_value = "auto")]
     weights: PrecisionChoice,
     /// Most tokens of a translated sentence
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_length: Option<usize>,
     #[command(flatten)]
     glossary: GlossaryArguments,

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use wordloom::Model;
-use wordloom::model::config::ModelConfig;
+use wordloom::model::config::{Architecture, ModelConfig};
 use wordloom::model::files::ModelFiles;
 
 use super::CliError;
 use super::output::Output;
 use super::setup::model_files;
-use super::table::table;
+use super::table::{counted, table};
 use modules::{Lengths, Module, cache_bytes, modules, total};
 use training::{Rule, Training};
 
@@ -80,6 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         // the files of a model know more than its configuration: whether tensors are tied
         None => Model::from_files(model_files(arguments.model.as_deref())?)?.config().clone(),
     };
+    check_lengths(arguments, &config)?;
     let limit = config.positions.count() as u64;
     let length = |option: &str, asked: Option<u64>| match asked {
         Some(length) if length > limit => {
@@ -103,6 +104,22 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         false => text(&config, lengths, &modules, &training, &mut output)?,
     }
     output.flush()
+}
+
+/// Refuses the length of a text that the model does not read.
+fn check_lengths(arguments: &Arguments, config: &ModelConfig) -> Result<(), CliError> {
+    let (option, given, missing, other) = match config.architecture() {
+        Architecture::EncoderDecoder => return Ok(()),
+        Architecture::DecoderOnly => ("--source", arguments.source, "encoder", "--target"),
+        Architecture::EncoderOnly => ("--target", arguments.target, "decoder", "--source"),
+    };
+    match given {
+        None => Ok(()),
+        Some(_) => Err(CliError::Usage(format!(
+            "{option} is given, but a {:?} model has no {missing}; {other} is the length of its text",
+            config.family.model_type()
+        ))),
+    }
 }
 
 fn as_json(
@@ -132,8 +149,18 @@ fn text(
     output: &mut Output,
 ) -> Result<(), CliError> {
     let Lengths { source, target } = lengths;
-    output
-        .line(&format!("{}, {source} source tokens, {target} target tokens", config.family.model_type()))?;
+    let tokens = match config.architecture() {
+        Architecture::EncoderDecoder => {
+            format!(
+                "{}, {}",
+                counted(source as usize, "source token"),
+                counted(target as usize, "target token")
+            )
+        }
+        Architecture::DecoderOnly => counted(target as usize, "token"),
+        Architecture::EncoderOnly => counted(source as usize, "token"),
+    };
+    output.line(&format!("{}, {tokens}", config.family.model_type()))?;
     let all = total(modules);
     let share =
         |part: f64, all: f64| if all > 0.0 { format!("{:.1} %", 100.0 * part / all) } else { "–".into() };

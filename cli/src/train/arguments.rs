@@ -10,7 +10,7 @@ use wordloom::train::stopping::Goal;
 
 use super::pair_files::PairFiles;
 use super::text::typed;
-use crate::setup::count;
+use crate::setup::{count, whole};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -84,10 +84,10 @@ pub struct Arguments {
     #[arg(long, value_name = "LANG")]
     pub to: Option<String>,
     /// Stop after N steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub max_steps: Option<u64>,
     /// Stop after N minutes of training
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N")]
     pub max_minutes: Option<f64>,
     /// Stop after N tests that were not best
     #[arg(long, value_name = "N", value_parser = count, default_value = "10")]
@@ -150,55 +150,31 @@ pub struct Numbers {
     #[arg(long, value_name = "N", value_parser = count, hide_short_help = true)]
     pub accumulate: Option<usize>,
     /// Peak learning rate, at the end of the warm-up
-    #[arg(long, value_name = "RATE", hide_short_help = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
     pub learning_rate: Option<f64>,
     /// Steps in which the learning rate rises
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole, hide_short_help = true)]
     pub warmup: Option<u64>,
     /// Last share of the training in which it falls to almost 0
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "0.3",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SHARE", default_value = "0.3", hide_short_help = true)]
     pub cooldown: f64,
     /// Share of values that are dropped [default: by the data, see below]
-    #[arg(long, value_name = "SHARE", hide_short_help = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     pub dropout: Option<f64>,
     /// ε of label smoothing
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "0.1",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SHARE", default_value = "0.1", hide_short_help = true)]
     pub label_smoothing: f32,
     /// Share of a weight that a learning rate of 1 takes away in a step
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value = "0",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SHARE", default_value = "0", hide_short_help = true)]
     pub weight_decay: f32,
     /// Largest norm of all gradients; larger ones are clipped; 0: none
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "1",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
     pub max_norm: f32,
     /// Of matrix products; bf16: faster on CPUs with AMX or AVX-512 BF16
     #[arg(long, value_name = "PRECISION", value_enum, default_value = "f32", hide_short_help = true)]
     pub precision: PrecisionName,
     /// Seed of weights, order and dropout
-    #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole, default_value = "1", hide_short_help = true)]
     pub seed: u64,
     /// Ignore columns of --pairs and --dev after the second
     #[arg(long, hide_short_help = true)]
@@ -212,19 +188,13 @@ pub struct Tests {
     #[arg(long, value_name = "GOAL", value_enum, default_value = "loss", hide_short_help = true)]
     pub goal: GoalName,
     /// Steps between tests, in tens [default: an epoch, 50 to 1000]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole, hide_short_help = true)]
     pub test_steps: Option<u64>,
     /// Dev pairs to translate for BLEU at every test; 0: none
     #[arg(long, value_name = "N", value_parser = count, default_value = "100", hide_short_help = true)]
     pub bleu_pairs: usize,
     /// Minutes between checkpoints
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "5",
-        hide_short_help = true,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "N", default_value = "5", hide_short_help = true)]
     pub save_minutes: f64,
     /// Number of checkpoints to keep
     #[arg(long, value_name = "N", value_parser = count, default_value = "3", hide_short_help = true)]

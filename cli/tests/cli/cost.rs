@@ -92,10 +92,13 @@ fn cost_refuses_impossible_sizes() {
     let cost = |options: &[&str]| run(&[&["cost", "--config", &base], options].concat(), "");
     cost(&["--source", "0"]).fails(2, &["--source", "from 1 to 2^40"]);
     cost(&["--source", "1000000"]).fails(2, &["--source is 1000000", "positions for"]);
-    cost(&["--hours", "-1"]).fails(2, &["-1"]);
+    cost(&["--hours", "-1"]).fails(2, &["'-1'", "--hours", "a number above 0"]);
     cost(&["--hours", "1e308"]).fails(2, &["--hours", "1e15 at most"]);
     let one = cost(&["--hours", "1", "--gpus", "1"]);
     assert!(one.succeeds().contains("1 h × 1 GPU × 9.5 TFLOPS"), "{}", one.stdout());
     cost(&["--gpus", "4"]).fails(2, &["--hours"]);
     run(&["cost", "--config", "/none/such.json"], "").fails(1, &["/none/such.json"]);
+    run(&["cost", &model("gpt2"), "--source", "5"], "").fails(2, &["--source", "no encoder", "--target is"]);
+    run(&["cost", &model("bert"), "--target", "5"], "").fails(2, &["--target", "no decoder", "--source is"]);
+    assert!(run(&["cost", &model("gpt2"), "--target", "1"], "").succeeds().starts_with("gpt2, 1 token\n"));
 }

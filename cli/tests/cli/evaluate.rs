@@ -55,6 +55,12 @@ fn references_are_columns_of_a_table() {
     assert!(by_columns.stdout().contains("nrefs:2"));
     let unknown = ["evaluate", &hypotheses, "--reference", &table, "--columns", "fr"];
     run(&unknown, "").fails(1, &["table.tsv", "no column \"fr\"", "en, de, de2"]);
+    let again = ["evaluate", &hypotheses, "--reference", &table, "--columns", "de,de"];
+    run(&again, "").fails(2, &["--columns names \"de\" twice"]);
+    let twice = write("twice.tsv", "de\tde\ten\na\tb\tc\nd\te\tf\n");
+    let of_twice = ["evaluate", &hypotheses, "--reference", &twice, "--columns", "de"];
+    run(&of_twice, "").fails(1, &["twice.tsv, line 1: there are two columns \"de\""]);
+    run(&["evaluate", &hypotheses, "--reference", &twice, "--columns", "en"], "").succeeds();
     let short = write("short.tsv", "en\tde\na\tb\nc\n");
     let short = ["evaluate", &hypotheses, "--reference", &short, "--columns", "de"];
     run(&short, "").fails(1, &["short.tsv, line 3", "1 column,"]);

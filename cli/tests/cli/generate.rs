@@ -222,7 +222,7 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         ),
         (
             "{\"input_ids\": [1, 0], \"attention_mask\": [1]}",
-            "\"attention_mask\" has 1 values for 2 input_ids",
+            "\"attention_mask\" has 1 value for 2 input_ids",
         ),
         ("{\"input_ids\": [1, 0], \"attention_mask\": [1, 2]}", "\"attention_mask\" holds 2; expected 1"),
         ("{\"input_ids\": [1, 0], \"attention_mask\": [0, 0]}", "\"attention_mask\" hides every token"),
@@ -231,7 +231,7 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         ("{\"input_ids\": [1, 0], \"attention_mask\": \"11\"}", "expected a list of token ids"),
         (
             "{\"input_ids\": [1, 0], \"global_attention_mask\": [1]}",
-            "\"global_attention_mask\" has 1 values for 2 input_ids",
+            "\"global_attention_mask\" has 1 value for 2 input_ids",
         ),
         (
             "{\"input_ids\": [1, 0], \"global_attention_mask\": [7, 0]}",
@@ -252,6 +252,39 @@ fn requests_that_cannot_be_are_named_with_their_line() {
         assert_eq!(output.fails(1, &["standard input, line 3: ", part]), answer, "{line}");
     }
     generate("marian_tied", "{\"input_ids\": [1, 0], \"\u{1b}[2J\n\": 1}").fails(1, &["line 1"]);
+}
+
+/// transformers warns of them, or ignores them.
+#[test]
+fn options_without_effect_are_refused() {
+    let refused = |name: &str, options: &str, parts: &[&str]| {
+        let line = format!("{{\"input_ids\": [5, 6, 0], \"num_beams\": 1, {options}}}");
+        generate(name, &line).fails(1, &[&["standard input, line 1: "], parts].concat());
+    };
+    let tied = |options: &str, parts: &[&str]| refused("marian_tied", options, parts);
+    tied("\"seed\": 0", &["seed is given; it must be left out, or used with do_sample"]);
+    tied("\"temperature\": 0.7", &["temperature is given", "do_sample"]);
+    tied("\"top_k\": 5, \"do_sample\": false", &["top_k is given", "do_sample"]);
+    tied("\"top_p\": 0.5", &["top_p is given", "do_sample"]);
+    tied(
+        "\"min_length\": 9, \"max_length\": 8",
+        &["min_length is 9; it must be at most max_length, which is 8"],
+    );
+    tied("\"length_penalty\": 1e30", &["length_penalty is", "for outputs of up to"]);
+    refused(
+        "gpt2",
+        "\"decoder_start_token_id\": 3",
+        &["decoder_start_token_id is given; it must be left out"],
+    );
+    refused("gpt2", "\"forced_bos_token_id\": 3", &["forced_bos_token_id is given; it must be left out"]);
+    let padded = "\"attention_mask\": [0, 0, 1], \"max_length\": 2";
+    refused("gpt2", padded, &["max_length is 2; it must be at least 2", "2 of padding come on top"]);
+    // those that are off pass, as in transformers
+    let off =
+        "{\"input_ids\": [5, 0], \"max_length\": 4, \"temperature\": 1.0, \"top_k\": 50, \"top_p\": 1.0}";
+    generate("marian_tied", off).succeeds();
+    let alone = "{\"input_ids\": [5], \"max_length\": 4, \"forced_bos_token_id\": 3}";
+    assert_eq!(ids(&answers(&generate("gpt2", alone))[0]["sequences"][0])[..2], [5, 3]);
 }
 
 #[test]

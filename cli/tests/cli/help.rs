@@ -70,12 +70,18 @@ fn the_version_is_the_crate_s() {
 
 #[test]
 fn bad_usage_is_one_line_and_exit_code_2() {
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 15] = [
         (&["transalte", "hi"], &["'transalte'", "'translate'"]),
         (&["translate", "--beam", "4"], &["'--beam'", "'--beams'"]),
         (&["translate", "--beams", "many"], &["'many'", "--beams", "a whole number"]),
         (&["translate", "--beams", "-1"], &["'-1'", "--beams", "a whole number"]),
         (&["translate", "--beams"], &["--beams", "value"]),
+        (&["explain", "--layer", "-1"], &["'-1'", "--layer", "from 0"]),
+        (&["inspect", "--config", "c.json", "--seed", "-1"], &["'-1'", "--seed", "from 0 to 2^64 - 1"]),
+        (&["train", "--max-steps", "-3"], &["'-3'", "--max-steps", "from 0 to 2^64 - 1"]),
+        (&["cost", "--hours", "-1"], &["'-1'", "--hours", "a number above 0"]),
+        (&["bench", "--training", "-1"], &["'-1'", "--training", "above 0"]),
+        (&["study", "table3", "--seeds", "-1"], &["'-1'", "--seeds", "from 0"]),
         (&["translate", "--device", " ", "hi"], &["--device", "auto", "cpu"]),
         (&["translate", "--input", "a.txt", "hi"], &["--input", "TEXT"]),
         (&["tokenize", "--spm", "a.spm", "--model", "b"], &["--spm", "--model"]),

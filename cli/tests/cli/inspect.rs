@@ -47,6 +47,14 @@ fn inspect_counts_in_english() {
 }
 
 #[test]
+fn options_of_a_run_need_one() {
+    let small = model("marian_tied");
+    run(&["inspect", &small, "--device", "cpu"], "").fails(2, &["--device", "add --run"]);
+    run(&["inspect", &small, "--weights", "q8"], "").fails(2, &["--weights", "add --run"]);
+    run(&["inspect", &small, "--device", "auto", "--weights", "auto"], "").succeeds();
+}
+
+#[test]
 fn launches_take_the_options_that_they_heed() {
     let small = model("marian_tied");
     let inspect = |options: &[&str]| run(&[&["inspect", &small], options].concat(), "");

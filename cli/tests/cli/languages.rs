@@ -111,7 +111,7 @@ fn the_models_of_the_program_translate_both_ways() {
     assert_eq!(named.succeeds(), "Where is the railway station?\n");
     let there = cache.run(&["translate", "--model", "built-in", "Where is the train station?"], "");
     assert_eq!(there.succeeds(), "Wo ist der Bahnhof?\n");
-    cache.run(&["inspect", "built-in:de-en"], "").succeeds();
+    cache.run(&["inspect", "built-in:de-en", "--run"], "").succeeds();
     let wrong = ["translate", "--model", "built-in:de-en", "--from", "en", "--to", "de", "Hello"];
     cache.run(&wrong, "").fails(2, &["built-in:de-en reads deu, not English"]);
     cache

@@ -40,7 +40,7 @@ mod train;
 mod translate;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The binary, with everything piped.
@@ -65,6 +65,17 @@ fn run(arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
 fn run_with(arguments: &[&str], stdin: impl AsRef<[u8]> + Send, environment: &[(&str, &str)]) -> Run {
     let mut command = command(arguments);
     command.envs(environment.iter().copied());
+    ended(command, arguments, stdin)
+}
+
+/// As [`run`], in a folder.
+fn run_in(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
+    let mut command = command(arguments);
+    command.current_dir(folder);
+    ended(command, arguments, stdin)
+}
+
+fn ended(mut command: Command, arguments: &[&str], stdin: impl AsRef<[u8]> + Send) -> Run {
     let mut child = command.spawn().expect("the binary starts");
     let mut pipe = child.stdin.take().expect("stdin is piped");
     let output = std::thread::scope(|scope| {

@@ -43,6 +43,29 @@ fn links_do_not_hide_that_a_file_is_read_and_written() {
     assert!(!new.exists());
 }
 
+/// `-` is standard input as an input, and standard output as an output.
+#[test]
+fn a_dash_stands_for_standard_input_and_output() {
+    let folder = scratch("dash");
+    let in_folder = |arguments: &[&str], input: &[u8]| super::run_in(&folder, arguments, input);
+    let bert = model("bert");
+    let ids = in_folder(&["tokenize", "--plain", "-i", "-", "-o", "-"], b"hello\n");
+    assert_eq!(ids.succeeds(), run(&["tokenize", "--plain"], "hello\n").succeeds());
+    let request = b"{\"input_ids\": [5, 6, 0], \"max_length\": 4}\n";
+    let tied = model("marian_tied");
+    let generated =
+        in_folder(&["generate", "--device", "cpu", "--model", &tied, "-i", "-", "-o", "-"], request);
+    assert_eq!(generated.succeeds().lines().count(), 1);
+    let translated =
+        ["translate", "--device", "cpu", "--model", &tied, "--max-length", "4", "-i", "-", "-o", "-"];
+    assert_eq!(in_folder(&translated, b"one\ntwo\n").succeeds().lines().count(), 2);
+    let resumed = [&translated[..], &["--resume"]].concat();
+    in_folder(&resumed, b"one\n").fails(2, &["--resume needs files"]);
+    let forward = ["forward", "--model", &bert, "--device", "cpu", "-i", "-", "-o", "-"];
+    in_folder(&forward, b"none").fails(1, &["standard input: not a sound safetensors file"]);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
 /// Comparing an output with an input must not open a pipe: that waits for its other end.
 #[test]
 fn pipes_are_inputs_and_outputs() {

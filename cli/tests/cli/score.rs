@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{model, run, scratch, text};
 
@@ -50,6 +50,38 @@ fn labels_may_be_filled_up_and_a_decoder_needs_none() {
     let output = run(&gpt2, "{\"input_ids\": [5, 6, 7]}\n{\"input_ids\": [5], \"labels\": [6, 7]}\n");
     let scores = lines(output.succeeds());
     assert_eq!(scores[0], scores[1]);
+}
+
+/// LED: no token is global unless a request says so, as in transformers; `generate` and `score` agree.
+#[test]
+fn a_score_is_that_of_the_search() {
+    let led = ["--model", &model("led"), "--device", "cpu"];
+    let ids: Vec<u32> = (0..30).map(|token| 5 + 7 * token % 300).collect();
+    let mut first = vec![0; ids.len()];
+    first[0] = 1;
+    let mut sums = Vec::new();
+    for mask in [json!(null), json!(first)] {
+        let plain = json!({ "input_ids": ids, "global_attention_mask": mask });
+        let mut request = plain.clone();
+        request["num_beams"] = 1.into();
+        request["no_repeat_ngram_size"] = json!(null);
+        let found = lines(run(&[&["generate"], &led[..]].concat(), request.to_string()).succeeds());
+        let (tokens, steps) = (&found[0]["sequences"][0], &found[0]["step_logprobs"][0]);
+        let mut request = plain;
+        request["labels"] = tokens.as_array().unwrap()[1..].into();
+        let scored = lines(run(&[&["score"], &led[..]].concat(), request.to_string()).succeeds());
+        let sum: f64 = steps.as_array().unwrap().iter().map(|step| step.as_f64().unwrap()).sum();
+        let score = scored[0]["log_probability"].as_f64().unwrap();
+        assert!((score - sum).abs() < 1e-4, "{score}, not {sum}");
+        sums.push(score);
+    }
+    assert!((sums[0] - sums[1]).abs() > 1e-2, "the masks make a difference: {sums:?}");
+    let wrong = r#"{"input_ids": [5, 6], "labels": [7], "global_attention_mask": [1]}"#;
+    run(&[&["score"], &led[..]].concat(), wrong)
+        .fails(1, &["line 1: \"global_attention_mask\" has 1 value for 2"]);
+    let bart = ["score", "--model", &model("bart"), "--device", "cpu"];
+    let global = r#"{"input_ids": [5, 6], "labels": [7], "global_attention_mask": [1, 0]}"#;
+    run(&bart, global).fails(1, &["line 1", "global"]);
 }
 
 #[cfg(feature = "embedded-model")]
@@ -105,7 +137,7 @@ fn score_says_what_is_wrong() {
     run(&[&marian[..], &["--target", one]].concat(), "").fails(2, &["--source"]);
     run(&[&marian[..], &["--source", one]].concat(), "").fails(2, &["--target"]);
     let language = ["--source", one, "--target", one, "--target-lang", "xx"];
-    run(&[&marian[..], &language].concat(), "").fails(2, &["there is no language \"xx\""]);
+    run(&[&marian[..], &language].concat(), "").fails(2, &["this model has no language \"xx\""]);
     let long = folder.join("long.txt");
     fs::write(&long, "a b ".repeat(1000) + "\n").unwrap();
     let source = ["--source", text(&long), "--target", one];

@@ -122,6 +122,43 @@ fn led_takes_as_many_tokens_as_its_encoder_has_positions() {
     summarize(&folder, &[], &"the ".repeat(70)).fails(1, &["has 73 tokens", "takes 64 at most"]);
 }
 
+/// LED: a text's first token is global, in `summarize` and in `score --source`.
+#[test]
+fn a_summary_has_the_score_of_its_search() {
+    let case = json!({ "model": "led", "tokenizer": "bytelevel_bpe_bart", "vocabulary": 330, "prefix": "" });
+    let folder = folder("summarize-score", &case, false);
+    let document = "the cat and the man ".repeat(5);
+    let written = parsed(summarize(&folder, &["--json", "--beams", "2"], &document).succeeds());
+    let score = |arguments: &[&str], input: &str| {
+        let all = [&["score", "--model", text(&folder), "--device", "cpu"], arguments].concat();
+        parsed(run(&all, input).succeeds().lines().next().unwrap())["log_probability"].as_f64().unwrap()
+    };
+    let ids = written["source_ids"].as_array().unwrap();
+    let globals: Vec<u32> = (0..ids.len()).map(|token| (token == 0).into()).collect();
+    let request = |labels: &[Value]| {
+        json!({ "input_ids": ids, "labels": labels, "global_attention_mask": globals }).to_string()
+    };
+    let steps = written["step_logprobs"].as_array().unwrap();
+    let sum: f64 = steps.iter().map(|step| step.as_f64().unwrap()).sum();
+    let found = score(&[], &request(&written["tokens"].as_array().unwrap()[1..]));
+    assert!((found - sum).abs() < 1e-4, "{found}, not {sum}");
+    let (source, target) = (folder.join("source.txt"), folder.join("target.txt"));
+    fs::write(&source, format!("{}\n", document.trim())).unwrap();
+    fs::write(&target, "the cat\n").unwrap();
+    let of_text = score(&["--source", text(&source), "--target", text(&target)], "");
+    let labels = run(&["tokenize", "--plain", "--model", text(&folder)], "the cat\n");
+    let labels: Vec<Value> = serde_json::from_str(labels.succeeds()).unwrap();
+    let of_ids = score(&[], &request(&labels));
+    assert!((of_text - of_ids).abs() < 1e-4, "{of_text}, not {of_ids}");
+}
+
+#[test]
+fn models_of_one_stack_do_not_summarize() {
+    let gpt2 = super::model("gpt2");
+    run(&["summarize", "--model", &gpt2], "text")
+        .fails(1, &["gpt2: a \"gpt2\" model does not summarize", "bart-large-cnn"]);
+}
+
 #[test]
 fn each_line_can_be_a_document() {
     let case = &cases()[0];

@@ -16,7 +16,7 @@ use crate::sorting;
 impl Transformer {
     /// Makes a request, like Hugging Face's labels: with an encoder, `target_ids` come after the start token of
     /// `options`, of the model's defaults or of its configuration. In decoder-only models they come after `input_ids`;
-    /// without targets, all `input_ids` but the first are scored.
+    /// without targets, all `input_ids` but the first are scored. The request names no global tokens; add them to it.
     ///
     /// # Errors
     /// As [`check_score_request`](Self::check_score_request); [`ScoreError::Decode`] without a start token.
@@ -30,10 +30,10 @@ impl Transformer {
             Architecture::DecoderOnly if target_ids.is_empty() => {
                 let mut context_ids = input_ids;
                 let target_ids = context_ids.split_off(context_ids.len().min(1));
-                ScoreRequest { input_ids: Vec::new(), context_ids, target_ids }
+                ScoreRequest { context_ids, target_ids, ..ScoreRequest::default() }
             }
             Architecture::DecoderOnly => {
-                ScoreRequest { input_ids: Vec::new(), context_ids: input_ids, target_ids }
+                ScoreRequest { context_ids: input_ids, target_ids, ..ScoreRequest::default() }
             }
             Architecture::EncoderOnly => return Err(self.no_decoder()),
             Architecture::EncoderDecoder => {
@@ -43,7 +43,7 @@ impl Transformer {
                 };
                 let context_ids =
                     resolve(&start, &self.host.generation, &self.host.config, &input_ids)?.prompt;
-                ScoreRequest { input_ids, context_ids, target_ids }
+                ScoreRequest { input_ids, context_ids, target_ids, ..ScoreRequest::default() }
             }
         };
         self.check_score_request(&request)?;
@@ -68,9 +68,9 @@ impl Transformer {
             };
             let first = end.saturating_sub(size);
             requests.push(ScoreRequest {
-                input_ids: Vec::new(),
                 context_ids: ids[first..scored].to_vec(),
                 target_ids: ids[scored..end].to_vec(),
+                ..ScoreRequest::default()
             });
             scored = end;
         }
@@ -86,7 +86,7 @@ impl Transformer {
             Architecture::EncoderDecoder => true,
             Architecture::DecoderOnly => false,
         };
-        let ScoreRequest { input_ids, context_ids, target_ids } = request;
+        let ScoreRequest { input_ids, context_ids, target_ids, global_tokens } = request;
         let limit = config.positions.count();
         let inputs = [
             ("input_ids", input_ids, source, with_encoder),
@@ -113,7 +113,7 @@ impl Transformer {
                 limit: config.source_positions().count(),
             }),
             Some((input, length)) => Err(ScoreError::TooLong { input, length, limit }),
-            None if with_encoder => Ok(check_attention(config, &config.usual_globals(), input_ids.len())?),
+            None if with_encoder => Ok(check_attention(config, global_tokens, input_ids.len())?),
             None => Ok(()),
         }
     }

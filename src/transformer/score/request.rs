@@ -1,3 +1,5 @@
+use crate::transformer::input_states::Source;
+
 /// A target to be scored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScoreRequest {
@@ -7,6 +9,10 @@ pub struct ScoreRequest {
     pub context_ids: Vec<u32>,
     /// Scored tokens, with the end token if it counts.
     pub target_ids: Vec<u32>,
+    /// Tokens of the source, from 0, that see all tokens and are seen by all, as in
+    /// [`GenerateRequest::global_tokens`](crate::transformer::GenerateRequest::global_tokens). Only for models whose requests name
+    /// them (LED).
+    pub global_tokens: Vec<usize>,
 }
 
 impl ScoreRequest {
@@ -15,6 +21,11 @@ impl ScoreRequest {
         let mut ids = [&self.context_ids[..], &self.target_ids].concat();
         ids.pop();
         ids
+    }
+
+    /// The source, and its global tokens.
+    pub(super) fn source(&self) -> Source<'_> {
+        (&self.input_ids, &self.global_tokens)
     }
 }
 

@@ -41,8 +41,7 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
     let source_length = requests.iter().map(|request| request.input_ids.len()).max().unwrap_or(0);
 
     let mut states = StateTable::default();
-    let usual = config.usual_globals();
-    let globals = most_globals(config, std::iter::once(&usual[..]));
+    let globals = most_globals(config, requests.iter().map(|request| &request.global_tokens[..]));
     let shape = (batch, source_length);
     let source = (source_length > 0)
         .then(|| InputStates::of_source(&mut states, "source", shape, (config, globals), Extent::Own));
@@ -69,7 +68,7 @@ pub async fn run(model: &LoadedModel, requests: &[&ScoreRequest]) -> Result<Vec<
 
     let mut session = Session::new(&model.device, weights, &states, vec![Plan::new(graph)])?;
     if let Some(source) = &source {
-        let sources: Vec<_> = requests.iter().map(|request| (&request.input_ids[..], &usual[..])).collect();
+        let sources: Vec<_> = requests.iter().map(|request| request.source()).collect();
         source.write_source(&mut session, config, &sources);
     }
     target.write(&mut session, config, sequences.iter().map(Vec::as_slice));

@@ -122,7 +122,7 @@ impl Input {
             attention_mask: vec![1; source.len()],
             token_type_ids: Vec::new(),
             decoder_input_ids: target.clone(),
-            global_attention_mask: Vec::new(),
+            global_attention_mask: config.usual_global_mask(source.len()),
         };
         let kept = transformer.forward_attention(&input, selection)?;
         let mut maps = Vec::with_capacity(layers.len());

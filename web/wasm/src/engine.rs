@@ -22,7 +22,7 @@ use crate::glossary::{Bound, Lines};
 use crate::host::{Folder, Host, HostFolder};
 use crate::languages::{Languages, default_languages};
 use crate::loading::{Runner, load, open_again, settle};
-use crate::options::{generation, object, take, translation_options};
+use crate::options::{generation, object, refuse_ignored, take, translation_options};
 use crate::pass_over::PassOver;
 use crate::promise::{Work, promise};
 use crate::results::{
@@ -119,7 +119,7 @@ impl Engine {
             let aligns: Option<bool> = take(&mut options, "alignments", "true or false")?;
             let glossary = Lines::take(&mut options)?;
             let document = document(options.remove("document"))?;
-            let mut options = translation_options(options)?;
+            let mut options = translation_options(options, true)?;
             options.document = document;
             if aligns == Some(true) {
                 options = options.keep_alignments();
@@ -131,6 +131,7 @@ impl Engine {
             let (options, keeps, glossary) = options.clone()?;
             let mut options = TranslateOptions { cancel, ..options };
             let translator = runner.translator()?;
+            refuse_ignored(&options.generation, translator.transformer(), &[])?;
             if let Some(excess) = options.document {
                 options = translator.summary_options(options, excess);
             }
@@ -184,7 +185,7 @@ impl Engine {
             .map(|request| {
                 let mut options = object(&request)?;
                 let input_ids: Vec<u32> = take(&mut options, "inputIds", "a list of token ids")?;
-                Ok((input_ids, generation(options)?))
+                Ok((input_ids, generation(options, true)?))
             })
             .collect();
         self.0.call(abort, async move |runner, cancel| {
@@ -198,6 +199,7 @@ impl Engine {
             let requests = requests
                 .iter()
                 .map(|(input_ids, options)| {
+                    refuse_ignored(options, transformer, input_ids)?;
                     let defaults = transformer.generation_config();
                     let options =
                         resolve(options, defaults, config, input_ids).map_err(GenerateError::from)?;

@@ -39,7 +39,7 @@ impl Input {
             head: take(&mut input, "head", "a number, counted from 0")?,
             layer,
             sentence,
-            options: translation_options(input)?,
+            options: translation_options(input, true)?,
         })
     }
 

@@ -115,7 +115,7 @@ impl From<GenerateError> for Failure {
             error @ GenerateError::NotATranslator { .. } => Self::unsupported(error.to_string()),
             GenerateError::Decode(wordloom::decode::DecodeError::Option { option, value, allowed }) => {
                 let (name, allowed) = (js_name(option), js_names(&allowed));
-                Self::input(format!("the option {name:?} is {value}; allowed is {allowed}"))
+                Self::input(format!("the option {name:?} is {value}; it must be {allowed}"))
             }
             GenerateError::Decode(error @ wordloom::decode::DecodeError::NotANumber { .. }) => {
                 Self::of("internal", error.to_string(), None)

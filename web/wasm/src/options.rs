@@ -3,21 +3,17 @@
 use js_sys::{JSON, Object};
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
-use wordloom::TranslateOptions;
 use wordloom::json_problem::json_problem;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
+use wordloom::transformer::{GenerateError, refuse_idle};
+use wordloom::{Transformer, TranslateOptions};
 
 use crate::failure::{Failure, OPTIONS, message_of};
 
 /// JavaScript's names, and the library's.
-const NAMES: [(&str, &str); 25] = [
+const NAMES: [(&str, &str); 26] = [
     ("beams", "num_beams"),
     ("nBest", "num_return_sequences"),
-    ("sample", "do_sample"),
-    ("temperature", "temperature"),
-    ("topK", "top_k"),
-    ("topP", "top_p"),
-    ("seed", "seed"),
     ("lengthPenalty", "length_penalty"),
     ("earlyStopping", "early_stopping"),
     ("maxLength", "max_length"),
@@ -35,8 +31,18 @@ const NAMES: [(&str, &str); 25] = [
     ("bosTokenId", "bos_token_id"),
     ("eosTokenId", "eos_token_id"),
     ("padTokenId", "pad_token_id"),
+    ("sample", "do_sample"),
+    ("temperature", "temperature"),
+    ("topK", "top_k"),
+    ("topP", "top_p"),
+    ("seed", "seed"),
+    // of messages only
     ("inputIds", "input_ids"),
+    ("glossary", "constraints"),
 ];
+/// Number of names in front that are options of a search, with those of sampling, and without.
+const OF_SEARCH: usize = 24;
+const WITHOUT_SAMPLING: usize = 19;
 
 /// JavaScript's name of a library option.
 pub fn js_name(ours: &str) -> &str {
@@ -74,22 +80,28 @@ pub fn object(value: &JsValue) -> Result<Map<String, Value>, Failure> {
 }
 
 /// The options of a translation: its languages, and those of its search.
-pub fn translation_options(mut options: Map<String, Value>) -> Result<TranslateOptions, Failure> {
+///
+/// * `samples`: whether the call can sample
+pub fn translation_options(
+    mut options: Map<String, Value>,
+    samples: bool,
+) -> Result<TranslateOptions, Failure> {
     let mut language = |name| take(&mut options, name, "a language code");
     let (source_language, target_language) = (language("sourceLanguage")?, language("targetLanguage")?);
     let task = take(&mut options, "task", "the name of a task")?;
-    let generation = generation(options)?;
+    let generation = generation(options, samples)?;
     Ok(TranslateOptions { generation, source_language, target_language, task, ..TranslateOptions::default() })
 }
 
-/// The options of a search.
-pub fn generation(options: Map<String, Value>) -> Result<GenerationConfig, Failure> {
+/// The options of a search; `samples` as for [`translation_options`].
+pub fn generation(options: Map<String, Value>, samples: bool) -> Result<GenerationConfig, Failure> {
     let mut renamed = Map::new();
     for (name, value) in options {
-        match NAMES.iter().find(|(known, _)| *known == name) {
+        match NAMES[..OF_SEARCH].iter().find(|(known, _)| *known == name) {
             Some((_, ours)) => renamed.insert((*ours).to_owned(), value),
             None => {
-                let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+                let offered = if samples { OF_SEARCH } else { WITHOUT_SAMPLING };
+                let known: Vec<&str> = NAMES[..offered].iter().map(|(name, _)| *name).collect();
                 return Err(Failure::input(format!(
                     "there is no option {name:?}; there are {}",
                     known.join(", ")
@@ -102,12 +114,31 @@ pub fn generation(options: Map<String, Value>) -> Result<GenerationConfig, Failu
     Ok(GenerationConfig::from_json(&json, UnknownKeys::Reject)?)
 }
 
+/// Refuses options of a call that this model's search would ignore.
+pub fn refuse_ignored(
+    options: &GenerationConfig,
+    transformer: &Transformer,
+    input_ids: &[u32],
+) -> Result<(), Failure> {
+    let defaults = transformer.generation_config();
+    let refused = refuse_idle(options, defaults, transformer.config(), input_ids);
+    Ok(refused.map_err(GenerateError::from)?)
+}
+
 /// Takes a required value out of an object.
 pub fn take<T: serde::de::DeserializeOwned>(
     object: &mut Map<String, Value>,
     name: &str,
     expected: &str,
 ) -> Result<T, Failure> {
-    let value = object.remove(name).unwrap_or_default();
-    serde_json::from_value(value).map_err(|_| Failure::input(format!("{name:?} has to be {expected}")))
+    // for any type, which keeps the code small
+    #[inline(never)]
+    fn taken(object: &mut Map<String, Value>, name: &str) -> Value {
+        object.remove(name).unwrap_or_default()
+    }
+    #[inline(never)]
+    fn refused(name: &str, expected: &str) -> Failure {
+        Failure::input(format!("{name:?} has to be {expected}"))
+    }
+    serde_json::from_value(taken(object, name)).map_err(|_| refused(name, expected))
 }

@@ -11,7 +11,7 @@ use wordloom::translate::Sentence;
 use wordloom::{TranslateOptions, Translator};
 
 use crate::failure::Failure;
-use crate::options::{object, take, translation_options};
+use crate::options::{object, refuse_ignored, take, translation_options};
 use crate::results::{SentenceHypothesis, to_js};
 
 /// A sentence's tokens, the prefix of its translation, and the options of the search.
@@ -54,12 +54,13 @@ impl Input {
         Ok(Self {
             source_ids: take(&mut input, "sourceIds", "a list of token ids")?,
             prefix: prefix.unwrap_or_default(),
-            options: translation_options(input)?,
+            options: translation_options(input, false)?,
         })
     }
 
     pub async fn run(&self, translator: &Translator, cancel: Cancel) -> Result<JsValue, Failure> {
         let options = TranslateOptions { cancel, ..self.options.clone() };
+        refuse_ignored(&options.generation, translator.transformer(), &[])?;
         let request = translator.request(&self.source_ids, &self.prefix, &options)?;
         let search = GenerateOptions::default().keep(Keep { tree: true, ..Keep::default() });
         let requests = std::slice::from_ref(&request);

@@ -13,7 +13,7 @@ use super::findings::{Claim, Data, Findings, Measured};
 use super::log::Log;
 use super::pages::{self, About};
 use super::tuning::{Bench, Course, Tuned};
-use crate::setup::{ModelArguments, count, model_files, open_device};
+use crate::setup::{ModelArguments, count, model_files, open_device, whole};
 use crate::study::chart::{Axis, Strip, strips};
 use crate::study::report::Figure;
 use crate::study::runs::Settings;
@@ -58,7 +58,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE", default_value = "layer-norm.html")]
     output: PathBuf,
     /// Runs of each kind, with seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", value_parser = whole, default_value = "3")]
     seeds: u64,
     /// Steps of each run
     #[arg(long, value_name = "N", value_parser = count, default_value = "200")]
@@ -67,10 +67,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = count, default_value = "512")]
     batch_tokens: usize,
     /// Peak learning rate of all weights
-    #[arg(long, value_name = "RATE", default_value = "5e-4", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", default_value = "5e-4")]
     learning_rate: f64,
     /// Peak rate of norms and of biases
-    #[arg(long, value_name = "RATE", default_value = "1e-2", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", default_value = "1e-2")]
     small_rate: f64,
     /// Products in f32, or in bf16
     #[arg(long, value_name = "TYPE", value_enum, default_value = "f32", hide_possible_values = true)]

@@ -163,7 +163,7 @@ fn shuffled(subject: &Subject, of_source: bool) -> Result<Vec<f64>, CliError> {
         ids.iter_mut().zip(order).for_each(|(id, (_, new))| *id = new);
     };
     let request = |sentence: &Sentence| {
-        let ScoreRequest { mut input_ids, context_ids, mut target_ids } = sentence.scored();
+        let mut request = subject.scored(sentence);
         let text = |tokens: Vec<bool>| {
             let first = tokens.iter().position(|special| !special).unwrap_or(0);
             let last = tokens.iter().rposition(|special| !special).map_or(first, |last| last + 1);
@@ -172,13 +172,13 @@ fn shuffled(subject: &Subject, of_source: bool) -> Result<Vec<f64>, CliError> {
         let traced = &sentence.traced;
         if of_source {
             let range = text(traced.source_tokens.iter().map(|token| token.special).collect());
-            shuffle(&mut input_ids[range]);
+            shuffle(&mut request.input_ids[range]);
         } else {
             let range =
                 text(traced.target_tokens[traced.prompt..].iter().map(|one| one.token.special).collect());
-            shuffle(&mut target_ids[range]);
+            shuffle(&mut request.target_ids[range]);
         }
-        ScoreRequest { input_ids, context_ids, target_ids }
+        request
     };
     let requests: Vec<ScoreRequest> = subject.sentences().iter().map(request).collect();
     subject.losses_of(&requests)
@@ -226,7 +226,7 @@ fn joined(subject: &Subject, sentences: usize, (last, texts): (usize, &[usize]))
             // a part of a text that fits
             if let Some(sentence) = whole(subject, first + part * sentences, sentences)? {
                 tokens.push(sentence.source.len() as f64);
-                requests.push((text, sentence.scored()));
+                requests.push((text, subject.scored(&sentence)));
             }
         }
     }

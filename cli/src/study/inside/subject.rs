@@ -37,14 +37,6 @@ pub struct Sentence {
     pub traced: TracedSentence,
 }
 
-impl Sentence {
-    pub fn scored(&self) -> ScoreRequest {
-        let (context, target) = self.target.split_at(self.traced.prompt);
-        let input_ids = self.source.clone();
-        ScoreRequest { input_ids, context_ids: context.to_vec(), target_ids: target.to_vec() }
-    }
-}
-
 pub struct Subject {
     pub model: Model,
     pub translator: Translator,
@@ -251,7 +243,18 @@ impl Subject {
 
     /// Loss of each loaded sentence's reference, nats per token.
     pub fn losses(&self, sentences: &[Sentence]) -> Result<Vec<f64>, CliError> {
-        self.losses_of(&sentences.iter().map(Sentence::scored).collect::<Vec<_>>())
+        self.losses_of(&sentences.iter().map(|sentence| self.scored(sentence)).collect::<Vec<_>>())
+    }
+
+    /// The request that scores a sentence's reference.
+    pub fn scored(&self, sentence: &Sentence) -> ScoreRequest {
+        let (context, target) = sentence.target.split_at(sentence.traced.prompt);
+        ScoreRequest {
+            input_ids: sentence.source.clone(),
+            context_ids: context.to_vec(),
+            target_ids: target.to_vec(),
+            global_tokens: self.model.config().usual_globals(),
+        }
     }
 
     /// Works with a model with these switches, and restores it. `None` if the model has no such part.

@@ -20,7 +20,7 @@ use super::material::Material;
 use super::miniature::{Glimpse, Numbers, Workshop};
 use super::runs::{LOG, RunRecord, Runs, Settings};
 use crate::output::cannot_write;
-use crate::setup::{count, open_device};
+use crate::setup::{count, open_device, whole};
 use crate::train::PrecisionName;
 use crate::train::text::duration;
 use crate::{CliError, interrupt, notice};
@@ -50,10 +50,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Runs of each row, with seeds 1 to N
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", value_parser = whole, default_value = "3")]
     seeds: u64,
     /// Target tokens of each run
-    #[arg(long, value_name = "N", default_value = "1000000")]
+    #[arg(long, value_name = "N", value_parser = whole, default_value = "1000000")]
     tokens: u64,
     /// Rows, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = count, default_value = "512")]
     batch_tokens: usize,
     /// Peak learning rate of the base
-    #[arg(long, value_name = "RATE", default_value = "2e-3", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", default_value = "2e-3")]
     learning_rate: f64,
     /// Products in f32, or in bf16
     #[arg(long, value_name = "TYPE", value_enum, default_value = "f32", hide_possible_values = true)]
