@@ -93,7 +93,7 @@ fn two_files_need_equal_lines() {
     let error = read("a\nb\nc\nd\n", "x\ny\n").unwrap_err().to_string();
     assert!(error.starts_with("a.en has 4 lines, but a.de has 2"), "{error}");
     let error = read("a\n", "x\ny\nz").unwrap_err().to_string();
-    assert!(error.starts_with("a.en has 1 lines, but a.de has 3"), "{error}");
+    assert!(error.starts_with("a.en has 1 line, but a.de has 3"), "{error}");
     let error = read("a\nb\n", "x\n\n").unwrap_err().to_string();
     assert!(error.starts_with("a.de, line 2: the target is empty"), "{error}");
     let error = read("a\nb\tc\n", "x\ny\n").unwrap_err().to_string();
