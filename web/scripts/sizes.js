@@ -3,6 +3,7 @@
 // reads are downloads of their own.
 //
 //   node web/scripts/sizes.js [FOLDER=LIMIT …]      a limit is in bytes of gzip for wasm and JavaScript together
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +24,8 @@ const LATER = [
   { name: 'of tokenizers', files: /(^|\/)((browser-|node-)?fast-tokenizer|wordloom_web_tokenizer)/, limit: 820_000 },
   { name: 'of documents', files: /(^|\/)(document|wordloom_web_documents)/, limit: 600_000 },
 ];
+/** Sizes by the digest of the content. */
+const compressed = new Map();
 const isLater = (name) => LATER.some(({ files }) => files.test(name));
 
 const asked = process.argv.slice(2).map((argument) => argument.split('='));
@@ -59,7 +62,13 @@ function measure(folder, limit) {
   return verdict === '';
 }
 
+/** Package and page have the same modules, whose compression takes seconds. */
 function sizes(bytes) {
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const known = compressed.get(digest);
+  if (known !== undefined) return known;
   const gzip = gzipSync(bytes, { level: 9 }).length;
-  return { raw: bytes.length, gzip, brotli: brotliCompressSync(bytes).length };
+  const sizes = { raw: bytes.length, gzip, brotli: brotliCompressSync(bytes).length };
+  compressed.set(digest, sizes);
+  return sizes;
 }

@@ -10,7 +10,7 @@ pub struct Check {
     pub name: &'static str,
     pub command: Command,
     /// Checks that run after it, two at a time, each printing its output at its end.
-    afterwards: Vec<Command>,
+    pub afterwards: Vec<Command>,
 }
 
 struct Report {

@@ -90,17 +90,19 @@ fn checks(tier: Tier) -> Vec<Check> {
             let alone = |feature| {
                 let selection =
                     format!("--package wordloom --lib --no-default-features --features={feature}");
-                Check::new("feature", words(&format!("clippy --locked {selection} -- -D warnings")))
+                words(&format!("clippy --locked {selection} -- -D warnings"))
             };
             let native = [
                 Check::new("format", words("fmt --all --check")),
                 Check::new("lints", words("clippy --workspace --all-targets --locked -- -D warnings")),
                 Check::new("tests", words("test --workspace --locked --no-fail-fast")),
-                Check::new("wasm32", wasm::lints()),
-                Check::new("docs", docs),
             ];
-            let features = FEATURES.iter().map(alone);
-            native.into_iter().chain(features).chain(python::checks()).chain(in_browsers()).collect()
+            // Most of a build for browsers runs on one core, and so do the lints of one package. They share no folder of cargo's.
+            let beside_each_other =
+                [web::build(), wasm::lints()].into_iter().chain(FEATURES.iter().map(alone));
+            let builds = Check::new("builds", docs).then_two_at_a_time(beside_each_other.collect());
+            let [browser, _, page] = in_browsers();
+            native.into_iter().chain([builds]).chain(python::checks()).chain([browser, page]).collect()
         }
     }
 }
@@ -185,9 +187,12 @@ mod tests {
     #[test]
     fn all_is_more_than_the_other_tiers() {
         let names = |tier| checks(tier).iter().map(|check| check.name).collect::<Vec<_>>();
-        let all = names(Tier::All);
-        assert_eq!(all[..5], ["format", "lints", "tests", "wasm32", "docs"]);
-        assert_eq!(all[all.len() - 5..], ["module", "python", "browser", "web", "page"]);
+        let all = ["format", "lints", "tests", "builds", "module", "python", "browser", "page"];
+        assert_eq!(names(Tier::All)[..], all);
+        let builds = checks(Tier::All).into_iter().find(|check| check.name == "builds").expect("is there");
+        let beside: Vec<String> = builds.afterwards.iter().map(process::line).collect();
+        assert_eq!(beside.len(), 2 + FEATURES.len());
+        assert!(beside[0].ends_with("cargo xtask web") && beside[1].contains("wasm32"), "{beside:?}");
         assert_eq!(names(Tier::Python), ["module", "python"]);
         assert_eq!(names(Tier::Corpora), ["module", "sql", "corpora"]);
         assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);

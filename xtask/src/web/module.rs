@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use super::steps::run_if_stale;
 use super::{shown, target};
@@ -58,11 +59,18 @@ fn flags() -> String {
     format!("{flags:?}")
 }
 
+/// Builds all modules. While cargo compiles the next one, which its optimizer does on one core, `wasm-opt` has the one before.
 pub fn build() -> Result<(), String> {
-    let target = target();
-    // cargo itself detects changes; one command for each, because cargo would unite the features of both
-    MODULES.iter().try_for_each(|module| shown(&mut module.compile(&target)))?;
-    MODULES.iter().try_for_each(|module| module.bind(&target))
+    let target = &target();
+    thread::scope(|scope| {
+        let mut bound = Vec::new();
+        for module in &MODULES {
+            // cargo itself detects changes; one command for each, because cargo would unite the features of all
+            shown(&mut module.compile(target))?;
+            bound.push(scope.spawn(|| module.bind(target)));
+        }
+        bound.into_iter().try_for_each(|module| module.join().expect("it does not panic"))
+    })
 }
 
 impl Module {
