@@ -115,7 +115,7 @@ impl Switching {
     pub fn show(&self, ui: &mut Ui) -> Option<Self> {
         let mut chosen = self.clone();
         ui.horizontal_wrapped(|ui| {
-            choice::show(ui, "in", &self.place.name(), None, |ui| {
+            choice::show(ui, "parts of", &self.place.name(), None, |ui| {
                 let stacks = (0..STACKS.len()).filter(|&stack| self.layers[stack] > 0);
                 let places = stacks.flat_map(|stack| {
                     let layers = (0..self.layers[stack]).map(move |layer| Place::Layer(stack, layer));

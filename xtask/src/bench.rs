@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn what_is_judged_is_named() {
-        let lines: Vec<String> = judged().iter().map(|check| process::line(&check.command)).collect();
+        let lines: Vec<String> = judged().iter().map(|check| process::line(&check.steps[0][0])).collect();
         assert!(lines[0].contains(" --test speed --test cli -- --ignored "), "{lines:?}");
         assert!(
             lines[3].contains("WORDLOOM_JUDGE_SPEED=1 ") && lines[3].ends_with(" test -- --grep @speed"),

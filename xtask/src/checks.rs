@@ -8,9 +8,8 @@ use crate::terminal::{BAD, GOOD, heading, seconds};
 
 pub struct Check {
     pub name: &'static str,
-    pub command: Command,
-    /// Checks that run after it, two at a time, each printing its output at its end.
-    pub afterwards: Vec<Command>,
+    /// A step begins when all of the step before has passed. Commands of one step run two at a time, and print their output at their end.
+    pub steps: Vec<Vec<Command>>,
 }
 
 struct Report {
@@ -38,23 +37,32 @@ pub fn run(checks: Vec<Check>, missing: &[String]) -> bool {
 
 impl Check {
     pub fn new(name: &'static str, command: Command) -> Check {
-        Check { name, command, afterwards: Vec::new() }
+        Check::two_at_a_time(name, vec![command])
     }
 
-    pub fn then_two_at_a_time(self, afterwards: Vec<Command>) -> Check {
-        Check { afterwards, ..self }
+    pub fn two_at_a_time(name: &'static str, commands: Vec<Command>) -> Check {
+        Check { name, steps: vec![commands] }
     }
 
-    /// Whether its program exists.
+    pub fn then_two_at_a_time(mut self, commands: Vec<Command>) -> Check {
+        self.steps.push(commands);
+        self
+    }
+
+    /// Whether its programs exist.
     pub fn program_is_found(&self) -> bool {
-        process::probe(Command::new(self.command.get_program()).arg("--version")).is_some()
+        let programs = self.steps.iter().flatten().map(Command::get_program);
+        programs.into_iter().all(|program| process::probe(Command::new(program).arg("--version")).is_some())
     }
 
-    fn run(mut self) -> Report {
-        heading(&format!("{}: {}", self.name, process::line(&self.command)));
+    fn run(self) -> Report {
         let begun = Instant::now();
-        let outcome =
-            process::run(&mut self.command).and_then(|()| process::run_side_by_side(self.afterwards, 2));
+        let alone = |step: &Vec<Command>| (step.len() == 1).then(|| format!(": {}", process::line(&step[0])));
+        heading(&format!("{}{}", self.name, self.steps.first().and_then(alone).unwrap_or_default()));
+        let outcome = self.steps.into_iter().try_for_each(|mut step| match &mut step[..] {
+            [command] => process::run(command),
+            _ => process::run_side_by_side(step, 2),
+        });
         let report = Report { name: self.name, outcome, took: begun.elapsed() };
         anstream::println!("{}", report.line());
         report

@@ -98,9 +98,8 @@ fn checks(tier: Tier) -> Vec<Check> {
                 Check::new("tests", words("test --workspace --locked --no-fail-fast")),
             ];
             // Most of a build for browsers runs on one core, and so do the lints of one package. They share no folder of cargo's.
-            let beside_each_other =
-                [web::build(), wasm::lints()].into_iter().chain(FEATURES.iter().map(alone));
-            let builds = Check::new("builds", docs).then_two_at_a_time(beside_each_other.collect());
+            let builds = [web::build(), wasm::lints(), docs].into_iter().chain(FEATURES.iter().map(alone));
+            let builds = Check::two_at_a_time("builds", builds.collect());
             let [browser, _, page] = in_browsers();
             native.into_iter().chain([builds]).chain(python::checks()).chain([browser, page]).collect()
         }
@@ -190,8 +189,8 @@ mod tests {
         let all = ["format", "lints", "tests", "builds", "module", "python", "browser", "page"];
         assert_eq!(names(Tier::All)[..], all);
         let builds = checks(Tier::All).into_iter().find(|check| check.name == "builds").expect("is there");
-        let beside: Vec<String> = builds.afterwards.iter().map(process::line).collect();
-        assert_eq!(beside.len(), 2 + FEATURES.len());
+        let beside: Vec<String> = builds.steps.iter().flatten().map(process::line).collect();
+        assert_eq!(beside.len(), 3 + FEATURES.len());
         assert!(beside[0].ends_with("cargo xtask web") && beside[1].contains("wasm32"), "{beside:?}");
         assert_eq!(names(Tier::Python), ["module", "python"]);
         assert_eq!(names(Tier::Corpora), ["module", "sql", "corpora"]);
@@ -201,7 +200,7 @@ mod tests {
     #[test]
     fn the_unit_tier_names_its_files() {
         let unit = checks(Tier::Unit).pop().expect("a check");
-        let line = process::line(&unit.command);
+        let line = process::line(&unit.steps[0][0]);
         assert!(line.contains(" --lib --bin wordloom --bin xtask --test checkpoint "), "{line}");
     }
 }
