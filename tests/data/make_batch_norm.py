@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Batch norm by torch's autograd in float64: the operator (batch_norm.json: tests/kernels/train/batch_norm.rs) and a model of
-torch.nn with batch norms in place of its layer norms (batch_norm/: tests/training.rs).
+torch.nn with batch norms in place of its layer norms (batch_norm/: tests/training/runs.rs).
 
     python make_batch_norm.py     # made with torch 2.15
 """

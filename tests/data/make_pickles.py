@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's files of weights for tests/checkpoint_pickle.rs, made by torch and read again by torch.
+"""PyTorch's files of weights for tests/model/pickle.rs, made by torch and read again by torch.
 
     python make_pickles.py            # writes pickles/
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The first values of a random tensor, from ChaCha8 (D. J. Bernstein 2008) written out: tests/random_models.rs.
+"""The first values of a random tensor, from ChaCha8 (D. J. Bernstein 2008) written out: tests/transformer/random_models.rs.
 
     python make_random_tensor.py NAME ROWS_PLUS_COLUMNS_VARIANCE SEED     # e.g. embed.weight 0.015625 42
 """

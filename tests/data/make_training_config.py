@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The configuration that transformers 5.23.0 writes for a model of the default shape: training/marian_*config.json, for train_folder.rs.
+"""The configuration that transformers 5.23.0 writes for a model of the default shape: training/marian_*config.json, for tests/train/folder.rs.
 
     python make_training_config.py
 """

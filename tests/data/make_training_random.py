@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Orders of an epoch and first weights, from ChaCha8 (D. J. Bernstein 2008) written out: tests/train_batches.rs, train_folder.rs.
+"""Orders of an epoch and first weights, from ChaCha8 (D. J. Bernstein 2008) written out: tests/train/batches.rs, tests/train/folder.rs.
 
     python make_training_random.py
 """

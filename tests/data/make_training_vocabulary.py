@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What SentencePiece and transformers make of the folder of a new model: training/vocabulary.json, for train_vocabulary.rs.
+"""What SentencePiece and transformers make of the folder of a new model: training/vocabulary.json, for tests/train/vocabulary.rs.
 
     cargo run --release --example new_model -- tests/data/tatoeba-test.tsv 1000 FOLDER
     python make_training_vocabulary.py FOLDER        # sentencepiece 0.2.3, transformers 5.23.0, protobuf

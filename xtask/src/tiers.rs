@@ -26,20 +26,14 @@ pub enum Tier {
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
-    checkpoint checkpoint_pickle constrained_search cpu_ops decode_rules decode_search document_mutants evaluate firefox_files firefox_mutants
-    corpus_formats corpus_runs generated generation_config gradients graph house html_elements hub lowering messages
-    markup memory model_config packages positions_and_activations quality reader_mutants shader_rules text_families text_formats text_json text_marian
-    text_sentencepiece text_sentences word
-    train_augment train_average train_batches train_folder train_pairs train_schedule train_vocabulary
+    cpu_ops decode document_mutants evaluate firefox_mutants corpus_formats corpus_runs generated graph house html_elements hub
+    markup memory messages model packages quality reader_mutants shader_rules text text_formats train word
 ";
 
 /// Those that run on a device.
 const DEVICE: &str = "
-    allocations bleu check cli clock default_model device_search eight_bits encoder explain family_files
-    firefox firefox_parity glossary kernels soak
-    lesson limits linformer loading lost_devices model_parity queue random_models same_bits sampling score speed start switches table_3 taps
-    trace trace_bands trace_taps
-    training training_parity translate_in_turn translate_streaming window
+    allocations bleu check cli clock kernels lost_devices model_parity soak speed switches trace training training_parity transformer
+    translate window
 ";
 
 /// Features of the library, each of which has to build alone; without a name, none of them.
@@ -201,6 +195,6 @@ mod tests {
     fn the_unit_tier_names_its_files() {
         let unit = checks(Tier::Unit).pop().expect("a check");
         let line = process::line(&unit.steps[0][0]);
-        assert!(line.contains(" --lib --bin wordloom --bin xtask --test checkpoint "), "{line}");
+        assert!(line.contains(" --lib --bin wordloom --bin xtask --test cpu_ops "), "{line}");
     }
 }
