@@ -106,7 +106,7 @@ fn gpu_reading(gpu: &Gpu, bytes: u64) -> Result<Reading, GpuError> {
     let data = gpu.buffer("data", words)?;
     let sums = gpu.buffer("sums", count)?;
     let launch = (sum_blocks::dispatch(count, gpu.class()), vec![&data, &sums]);
-    Ok(reading(words as u64 * 4, launch_seconds(gpu, &[vec![launch]], None)?))
+    Ok(reading(words as u64 * 4, launch_seconds(gpu, &[vec![launch]], REPEATS, None)?))
 }
 
 fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
@@ -117,7 +117,7 @@ fn gpu_product(gpu: &Gpu, size: usize) -> Result<Product, GpuError> {
     let nothing = gpu.buffer("nothing", 4)?;
     let y = gpu.buffer("y", size * size)?;
     let launch = (linear::dispatch(&shape, 0..size, gpu.class()), vec![&x, &weight, &nothing, &nothing, &y]);
-    Ok(product(size, launch_seconds(gpu, &[vec![launch]], None)?))
+    Ok(product(size, launch_seconds(gpu, &[vec![launch]], REPEATS, None)?))
 }
 
 fn gpu_launch(gpu: &Gpu) -> Result<Launch, GpuError> {
@@ -173,7 +173,12 @@ pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
 /// Seconds of one piece of work in a submission of many, by the device's clock if it has one. The pieces alternate: if
 /// their buffers differ, no cache keeps them. A piece that takes longer than `most` runs once.
-pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) -> Result<f64, GpuError> {
+pub fn launch_seconds(
+    gpu: &Gpu,
+    pieces: &[Work<'_>],
+    repeats: usize,
+    most: Option<Duration>,
+) -> Result<f64, GpuError> {
     let clock = gpu.clock()?;
     let run = |count: usize| {
         let repeated: Vec<_> = pieces.iter().cycle().take(count).flatten().cloned().collect();
@@ -202,12 +207,12 @@ pub fn launch_seconds(gpu: &Gpu, pieces: &[Work<'_>], most: Option<Duration>) ->
     let count = (count as usize).clamp(1, MOST_LAUNCHES);
     let many = run(count)?;
     many()?;
-    let times = (0..REPEATS).map(|_| Ok(many()?.as_secs_f64())).collect::<Result<Vec<f64>, GpuError>>()?;
+    let times = (0..repeats).map(|_| Ok(many()?.as_secs_f64())).collect::<Result<Vec<f64>, GpuError>>()?;
     Ok(median(&times).unwrap_or(0.0) / count as f64)
 }
 
-/// Seconds per call: the median of several rounds.
-pub fn call_seconds(mut call: impl FnMut()) -> f64 {
+/// Seconds per call: the median of `repeats` rounds.
+pub fn call_seconds(repeats: usize, mut call: impl FnMut()) -> f64 {
     let mut round = |count: usize| {
         let start = Instant::now();
         (0..count).for_each(|_| call());
@@ -215,14 +220,14 @@ pub fn call_seconds(mut call: impl FnMut()) -> f64 {
     };
     round(1);
     let count = (WORK.as_secs_f64() / round(1).max(1e-9)).ceil().clamp(1.0, 1e6) as usize;
-    let times: Vec<f64> = (0..REPEATS).map(|_| round(count)).collect();
+    let times: Vec<f64> = (0..repeats).map(|_| round(count)).collect();
     median(&times).unwrap_or(0.0)
 }
 
 fn cpu_reading(bytes: usize) -> Reading {
     let data: Vec<u32> = (0..bytes as u32 / 4).collect();
     let piece = data.len().div_ceil(4 * rayon::current_num_threads()).max(1);
-    let seconds = call_seconds(|| {
+    let seconds = call_seconds(REPEATS, || {
         let sums = data.par_chunks(piece).map(|piece| {
             // several sums, which do not wait for each other
             let mut sums = [0u32; 64];
@@ -241,7 +246,7 @@ fn cpu_reading(bytes: usize) -> Reading {
 fn cpu_product(size: usize) -> Product {
     let (x, weight) = (numbers(size * size), numbers(size * size));
     let mut y = vec![0.0; size * size];
-    let seconds = call_seconds(|| {
+    let seconds = call_seconds(REPEATS, || {
         let layer =
             cpu::Linear { weight: cpu::WeightMatrix::F32(&weight), inputs: size, bias: None, scale: 1.0 };
         cpu::linear(&x, layer, Activation::Identity, None, black_box(&mut y));

@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     }
     let (subject, load) = loaded(arguments, files()?)?;
     if arguments.kernels {
-        kernels::run(&subject, arguments.json, &mut output)?;
+        kernels::run(&subject, workload.repeats, arguments.json, &mut output)?;
     } else if arguments.attention {
         subject.check(workload)?;
         let looking = Looking::measure(&subject, workload)?;

@@ -144,7 +144,8 @@ fn bench_tells_people_in_tables() {
 #[test]
 fn bench_takes_a_configuration_alone_and_kernels_one_by_one() {
     let config = model("marian_tied") + "/config.json";
-    let arguments = ["bench", "--config", &config, "--device", "cpu", "--kernels", "--json"];
+    let arguments =
+        ["bench", "--config", &config, "--device", "cpu", "--kernels", "--repeats", "1", "--json"];
     let output = run(&arguments, "");
     let json: Value = serde_json::from_str(output.succeeds()).unwrap();
     assert_eq!(json["model"]["random_weights"], true);
@@ -161,7 +162,8 @@ fn bench_takes_a_configuration_alone_and_kernels_one_by_one() {
 #[test]
 fn bench_compares_variants_on_a_gpu() {
     let folder = model("marian_tied");
-    let output = run(&["bench", "--model", &folder, "--device", "gpu", "--kernels", "--json"], "");
+    let output =
+        run(&["bench", "--model", &folder, "--device", "gpu", "--kernels", "--repeats", "1", "--json"], "");
     assert_eq!(output.output.status.code(), Some(0), "{}", output.stderr());
     let json: Value = serde_json::from_str(output.stdout()).unwrap();
     for case in json["kernels"].as_array().unwrap() {

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Child;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -327,13 +328,11 @@ fn changed_bytes_of_requests_are_never_the_server_s_fault() {
         ("POST /translate_file", "multipart/form-data; boundary=xx", file),
         ("GET /languages?a=%20", form, ""),
     ];
-    let mut state = 1u64;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
-    let mut refused = 0;
-    for _ in 0..300 {
+    let broken = |state: &mut u64| {
+        let mut random = |below: usize| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*state >> 33) as usize % below
+        };
         let (line, kind, body) = requests[random(requests.len())];
         let mut request = format!(
             "{line} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
@@ -349,15 +348,26 @@ fn changed_bytes_of_requests_are_never_the_server_s_fault() {
                 _ => drop(request.remove(place)),
             }
         }
+        request
+    };
+    let was_refused = |request: &[u8]| {
         let mut stream = server.connect();
         // a request that lacks bytes has no answer
         stream.set_read_timeout(Some(Duration::from_secs(1))).expect("a timeout");
         let mut answer = Vec::new();
-        let _ = stream.write_all(&request);
+        let _ = stream.write_all(request);
         let _ = stream.read_to_end(&mut answer);
-        assert!(!answer.starts_with(b"HTTP/1.1 5"), "{}", String::from_utf8_lossy(&request));
-        refused += usize::from(answer.starts_with(b"HTTP/1.1 4"));
-    }
+        assert!(!answer.starts_with(b"HTTP/1.1 5"), "{}", String::from_utf8_lossy(request));
+        answer.starts_with(b"HTTP/1.1 4")
+    };
+    // several at a time, because some wait for an answer that does not come
+    let refused: usize = thread::scope(|scope| {
+        let ask = |mut state: u64| {
+            (0..50).map(move |_| broken(&mut state)).filter(|request| was_refused(request)).count()
+        };
+        let asking: Vec<_> = (1..=6).map(|state| scope.spawn(move || ask(state))).collect();
+        asking.into_iter().map(|thread| thread.join().expect("no answer says that the server failed")).sum()
+    });
     assert!(refused > 100, "{refused} of 300 were refused");
     let good = json!({"q": ENGLISH, "source": "en", "target": "de"});
     assert_eq!(server.json("/translate", &good).2["translatedText"], GERMAN);

@@ -17,7 +17,7 @@ use wordloom::model::config::{ModelConfig, NormKind, StackConfig};
 use wordloom::precision::WeightPrecision;
 use wordloom::scores::{ScoreRules, ScoreSpace};
 
-use super::{Case, HISTORY, LENGTHS, MOST, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
+use super::{Case, HISTORY, LENGTHS, MOST, Measurement, ROWS, STEP_ROWS, Shape, WEIGHT_BYTES};
 use crate::bench::Steps;
 use crate::bench::limits::{Work, launch_seconds, linear_shape, numbers};
 
@@ -29,15 +29,11 @@ const CHUNKS_AFTER: &str = "linear_then_chunks";
 const SELECTIONS: [(&str, AdapterClass); 2] =
     [("by_invocations", AdapterClass::Software), ("by_workgroups", AdapterClass::Hardware)];
 
-pub fn run(
-    gpu: &Gpu,
-    config: &ModelConfig,
-    stack: &StackConfig,
-    layers: &[(&'static str, usize, usize)],
-    precision: WeightPrecision,
-    steps: &mut Steps,
-) -> Result<Vec<Case>, GpuError> {
-    Bench { gpu, config, stack, precision, cases: Vec::new(), costs: HashMap::new(), steps }.run(layers)
+pub fn run(gpu: &Gpu, measured: &Measurement<'_>, steps: &mut Steps) -> Result<Vec<Case>, GpuError> {
+    let &Measurement { config, stack, precision, repeats, .. } = measured;
+    let bench =
+        Bench { gpu, config, stack, precision, repeats, cases: Vec::new(), costs: HashMap::new(), steps };
+    bench.run(&measured.layers)
 }
 
 struct Bench<'a> {
@@ -45,6 +41,7 @@ struct Bench<'a> {
     config: &'a ModelConfig,
     stack: &'a StackConfig,
     precision: WeightPrecision,
+    repeats: usize,
     cases: Vec<Case>,
     /// Seconds per operation of each variant's last launch, to skip variants that are too slow.
     costs: HashMap<&'static str, f64>,
@@ -87,7 +84,7 @@ impl Bench<'_> {
             let cost = self.costs.entry(name).or_default();
             let seconds = match *cost * operations > 4.0 * MOST.as_secs_f64() {
                 true => None,
-                false => Some(launch_seconds(self.gpu, &pieces, Some(MOST))?),
+                false => Some(launch_seconds(self.gpu, &pieces, self.repeats, Some(MOST))?),
             };
             *cost = seconds.map_or(*cost, |seconds| seconds / operations);
             timings.push(shape.timing(name, seconds));

@@ -149,20 +149,31 @@ impl Shape {
     }
 }
 
-pub fn run(subject: &Subject, json: bool, output: &mut Output) -> Result<(), CliError> {
+/// What is measured, and how often.
+struct Measurement<'a> {
+    config: &'a ModelConfig,
+    stack: &'a StackConfig,
+    /// Name, inputs and outputs of each.
+    layers: Vec<(&'static str, usize, usize)>,
+    precision: WeightPrecision,
+    repeats: usize,
+}
+
+pub fn run(subject: &Subject, repeats: usize, json: bool, output: &mut Output) -> Result<(), CliError> {
     let config = subject.config();
     let stack = if subject.generates() { &config.decoder } else { &config.encoder };
     let precision = subject.transformer.precision();
     let layers = linear_layers(config, stack, subject.generates());
-    let of_both = layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
+    let measured = Measurement { config, stack, layers, precision, repeats };
+    let of_both = measured.layers.len() * ROWS.len() + LENGTHS.len() + STEP_ROWS.len() + ROWS.len();
     warm_up(&subject.device())?;
     let kernels = match subject.device().gpu() {
         Some(gpu) => {
             let of_search = if subject.generates() { 2 * STEP_ROWS.len() } else { 0 };
             let mut steps = Steps::new(of_both + gpu::NORMALIZED.len() * ROWS.len() + of_search);
-            gpu::run(gpu, config, stack, &layers, precision, &mut steps)?
+            gpu::run(gpu, &measured, &mut steps)?
         }
-        None => cpu::run(config, stack, &layers, precision, &mut Steps::new(of_both)),
+        None => cpu::run(&measured, &mut Steps::new(of_both)),
     };
     let report = Report { measured: Measured::new(subject), kernels };
     show(&report, Report::text, json, output)
