@@ -97,6 +97,7 @@ fn serve(options: &ServeOptions) -> Result<(), CliError> {
         under_way: Default::default(),
         metrics: Default::default(),
         files: Default::default(),
+        documents: Default::default(),
     };
     let stop = interrupt::ends_the_command();
     if hosts == Hosts::Any {

@@ -157,7 +157,9 @@ fn answers_have_the_shapes_of_libretranslate() {
     }
     let usage = json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64});
     assert_eq!(server.get("/v2/usage"), usage);
-    for (path, status) in [("/v2/languages?type=other", 400), ("/v2/document", 404)] {
+    for (path, status) in
+        [("/v2/languages?type=other", 400), ("/v2/write/rephrase", 404), ("/v2/document", 405)]
+    {
         let (found, _, answer) = server.send(&format!("GET {path}"), "", "");
         assert_eq!((found, answer["message"].is_string()), (status, true), "{path}: {answer}");
     }
@@ -173,7 +175,12 @@ fn answers_have_the_shapes_of_libretranslate() {
 }
 
 /// A form with a file, and other values.
-fn upload(server: &Server, name: &str, content: &str, values: &[(&str, &str)]) -> (u16, String, Value) {
+fn upload(
+    server: &Server,
+    path: &str,
+    (name, content): (&str, &str),
+    values: &[(&str, &str)],
+) -> (u16, String, Value) {
     let mut body = String::new();
     for (name, value) in values {
         body += &format!("--xx\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
@@ -181,7 +188,7 @@ fn upload(server: &Server, name: &str, content: &str, values: &[(&str, &str)]) -
     body += &format!(
         "--xx\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{content}\r\n--xx--\r\n"
     );
-    server.send("POST /translate_file", "Content-Type: multipart/form-data; boundary=xx\r\n", &body)
+    server.send(&format!("POST {path}"), "Content-Type: multipart/form-data; boundary=xx\r\n", &body)
 }
 
 #[test]
@@ -189,7 +196,7 @@ fn documents_are_uploaded_and_fetched() {
     let server = Server::start(&["--char-limit", "60"]);
     let languages = [("source", "auto"), ("target", "de")];
     let html = format!("<p title=\"{ENGLISH}\">{ENGLISH}</p><pre>kept</pre>");
-    let (status, _, answer) = upload(&server, "../my page.html", &html, &languages);
+    let (status, _, answer) = upload(&server, "/translate_file", ("../my page.html", &html), &languages);
     assert_eq!(status, 200, "{answer}");
     let url = answer["translatedFileUrl"].as_str().expect("an address");
     let path = url.strip_prefix(&format!("http://{}", server.address)).expect("this server's address");
@@ -205,13 +212,67 @@ fn documents_are_uploaded_and_fetched() {
         ("a.txt", &"long ".repeat(20), &languages, "exceeds text limit (60)"),
         ("a.txt", "text", &languages[..1], "missing target"),
     ] {
-        let (status, _, answer) = upload(&server, name, content, values);
+        let (status, _, answer) = upload(&server, "/translate_file", (name, content), values);
         let error = answer["error"].as_str().unwrap_or_default();
         assert!(status == 400 && error.contains(reason), "{name}: {status} {answer}");
     }
     assert_eq!(
         server.form("/translate_file", "source=en&target=de").2["error"],
         "Invalid request: missing file parameter"
+    );
+}
+
+#[test]
+fn documents_are_translated_in_the_shape_of_deepl() {
+    let server = Server::start(&["--char-limit", "60"]);
+    let german = [("target_lang", "DE")];
+    let text = format!("{ENGLISH}\n");
+    let (status, _, made) = upload(&server, "/v2/document", ("a.txt", &text), &german);
+    assert_eq!(status, 200, "{made}");
+    let [id, key] =
+        ["document_id", "document_key"].map(|name| made[name].as_str().expect("a text").to_owned());
+    let asked = json!({"document_key": key});
+    let done = json!({"document_id": id, "status": "done", "billed_characters": ENGLISH.len()});
+    let path = format!("/v2/document/{id}");
+    let begun = Instant::now();
+    while server.json(&path, &asked).2 != done {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", server.json(&path, &asked).2);
+    }
+    let (status, head, translated) = server.json(&format!("{path}/result"), &asked);
+    assert_eq!((status, translated), (200, json!(format!("{GERMAN}\n"))));
+    assert!(head.contains("attachment; filename*=utf-8''a_de.txt"), "{head}");
+    // neither another key nor another document
+    let other = json!({"document_key": id});
+    for (path, asked) in [(&*path, &other), ("/v2/document/00", &asked), ("/v2/document/%ff/result", &asked)]
+    {
+        let (status, _, answer) = server.json(path, asked);
+        assert!(status == 404 && answer["message"].is_string(), "{path}: {status} {answer}");
+    }
+    for (name, content, values, reason) in [
+        ("a.txt", "", &german[..], "empty file"),
+        ("a.pdf", "text", &german, "file format not supported"),
+        ("a.txt", &*"long ".repeat(20), &german, "exceeds text limit (60)"),
+        ("a.txt", "text", &[], "missing target_lang"),
+        (
+            "a.txt",
+            "text",
+            &[("target_lang", "DE"), ("output_format", "docx")],
+            "'output_format' not supported",
+        ),
+        ("a.txt", "text", &[("target_lang", "DE"), ("glossary_id", "none")], "Glossary not found"),
+    ] {
+        let (status, _, answer) = upload(&server, "/v2/document", (name, content), values);
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!((400..=404).contains(&status) && message.contains(reason), "{name}: {status} {answer}");
+    }
+    // a translation that fails is told when the client asks
+    let (_, _, made) = upload(&server, "/v2/document", ("a.txt", &text), &[("target_lang", "ES")]);
+    let path = format!("/v2/document/{}", made["document_id"].as_str().expect("a text"));
+    let (_, _, failed) = server.json(&path, &json!({"document_key": made["document_key"]}));
+    assert_eq!(failed["status"], "error", "{failed}");
+    assert!(
+        failed["error_message"].as_str().is_some_and(|message| message.contains("not supported")),
+        "{failed}"
     );
 }
 

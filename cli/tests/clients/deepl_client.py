@@ -6,6 +6,7 @@
 The expected translation is that of the default model in `models/tatoeba-en-de-q8/expected.json`, made with transformers.
 """
 
+import io
 import sys
 
 import deepl
@@ -34,6 +35,11 @@ equal([language.code for language in client.get_source_languages()], ["DE", "EN"
 german = client.get_target_languages()[0]
 equal([german.code, german.name], ["DE", "German"])
 equal(client.get_usage().any_limit_reached, False)
+translated = io.BytesIO()
+page = f"<p>{ENGLISH}</p><pre>{ENGLISH}</pre>"
+status = client.translate_document(page.encode(), translated, filename="page.html", target_lang="DE")
+equal([status.done, status.billed_characters], [True, len(ENGLISH)])
+equal(translated.getvalue().decode(), page.replace(ENGLISH, GERMAN, 1))
 for options in [{"target_lang": "XX"}, {"target_lang": "DE", "splitting_tags": ["t"], "tag_handling": "xml"}]:
     try:
         client.translate_text(ENGLISH, source_lang="EN", **options)

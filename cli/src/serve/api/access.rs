@@ -74,6 +74,14 @@ impl Api {
         })
     }
 
+    /// The client of a request in DeepL's shape, which has 403 for a missing key, too.
+    pub fn client_of_deepl(&self, from: From, key: Option<&str>) -> Result<Client, ApiError> {
+        self.client(from, key).map_err(|error| match error.status {
+            StatusCode::BAD_REQUEST => ApiError::forbidden(error.message),
+            _ => error,
+        })
+    }
+
     /// Counts a request against its client's limit.
     pub fn spend(&self, client: &Client, cost: usize) -> Result<(), ApiError> {
         let Some(per_minute) = client.requests else { return Ok(()) };

@@ -48,7 +48,7 @@ async fn described_languages(api: &Api, request: Request) -> Result<Vec<Value>, 
 /// By which programs check their key. Nothing is counted, and the limit is the one that DeepL names where there is none.
 pub async fn usage(State(api): State<Arc<Api>>, request: Request) -> Response {
     const NO_LIMIT: u64 = 1_000_000_000_000;
-    match api.client(From::of(&api, &request), header_key(request.headers()).as_deref()) {
+    match api.client_of_deepl(From::of(&api, &request), header_key(request.headers()).as_deref()) {
         Ok(_) => Json(json!({ "character_count": 0, "character_limit": NO_LIMIT })).into_response(),
         Err(error) => error.respond_as("message"),
     }
@@ -85,7 +85,7 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     let key = header_key(request.headers());
     let input = Input::read(request, api.limits.body).await?;
     let key = key.or(input.text("auth_key")?.map(str::to_owned));
-    let client = api.client(from, key.as_deref())?;
+    let client = api.client_of_deepl(from, key.as_deref())?;
     let markup = markup(&input)?;
     let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
     let texts = input.list("text")?;

@@ -39,7 +39,7 @@ pub fn header_key(headers: &HeaderMap) -> Option<String> {
 }
 
 fn client(api: &Api, request: &Request) -> Result<Client, ApiError> {
-    api.client(From::of(api, request), header_key(request.headers()).as_deref())
+    api.client_of_deepl(From::of(api, request), header_key(request.headers()).as_deref())
 }
 
 fn described(served: &Served) -> Value {

@@ -1,4 +1,4 @@
-//! LibreTranslate's interface, and DeepL's `/v2/translate`. The shapes, messages and status codes are those of LibreTranslate 1.7
+//! LibreTranslate's interface, and DeepL's `/v2`. The shapes, messages and status codes are those of LibreTranslate 1.7
 //! (`libretranslate/app.py`), because its clients read them.
 //!
 //! | file | |
@@ -8,7 +8,7 @@
 //! | `detection` | the language of texts |
 //! | `translation` | texts in, texts out, through one model or two |
 //! | `libre`, `deepl`, `glossaries` | the two interfaces |
-//! | `files` | documents: uploaded, translated, fetched |
+//! | `files`, `documents` | documents: uploaded, translated, fetched, as in LibreTranslate and as in DeepL |
 //! | `about` | languages, settings, health, metrics, specification |
 //! | `metrics` | numbers for Prometheus |
 
@@ -16,6 +16,7 @@ mod about;
 mod access;
 mod deepl;
 mod detection;
+mod documents;
 mod error;
 mod files;
 mod glossaries;
@@ -31,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, delete, get, post};
@@ -42,6 +43,7 @@ use super::host::Hosts;
 use super::limits::{Rate, UnderWay};
 use super::memories::Memories;
 use super::store::{Keys, Suggestions};
+use documents::Documents;
 use error::ApiError;
 use files::Files;
 use metrics::Metrics;
@@ -78,6 +80,7 @@ pub struct Api {
     pub under_way: UnderWay,
     pub metrics: Metrics,
     pub files: Files,
+    pub documents: Documents,
 }
 
 /// Address of the other side of a connection.
@@ -98,14 +101,18 @@ pub fn routes(api: Arc<Api>) -> Router {
         .route("/metrics", get(about::metrics))
         .route("/spec", get(about::specification))
         .route("/v2/translate", post(deepl::translate))
+        .route("/v2/document", post(documents::upload))
+        .route("/v2/document/{id}", post(documents::status))
+        .route("/v2/document/{id}/result", post(documents::result))
         .route("/v2/languages", get(deepl::languages))
         .route("/v2/usage", get(deepl::usage))
         .route("/v2/{*path}", any(deepl::not_found))
         .route("/v2/glossaries", get(glossaries::list).post(glossaries::add))
         .route("/v2/glossaries/{id}", delete(glossaries::remove).get(glossaries::about))
         .route("/v2/glossaries/{id}/entries", get(glossaries::entries))
-        .method_not_allowed_fallback(|| async {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
+        .method_not_allowed_fallback(|address: Uri| async move {
+            let error = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed");
+            error.respond_as(if address.path().starts_with("/v2/") { "message" } else { "error" })
         })
         .layer(axum::middleware::from_fn_with_state(api.clone(), around))
         .with_state(api)

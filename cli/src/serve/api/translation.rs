@@ -69,6 +69,11 @@ pub fn language(code: &str) -> Result<Language, ApiError> {
     code.parse().map_err(|_| not_supported(&code))
 }
 
+/// Characters of what is translated of a document.
+pub fn characters(document: &Document) -> usize {
+    document.units().iter().map(|unit| unit.text().chars().count()).sum()
+}
+
 fn exceeds(size: usize, limit: usize) -> ApiError {
     ApiError::bad(format!("Invalid request: request ({size}) exceeds text limit ({limit})"))
 }
@@ -204,19 +209,24 @@ impl Api {
         })
     }
 
-    /// Checks the limits and translates a document. `None` if it stays as it is.
+    /// Checks whether a client may have a document translated, and counts it.
+    pub fn admit(&self, client: &Client, document: &Document) -> Result<(), ApiError> {
+        let size = characters(document);
+        if let Some(limit) = client.characters.filter(|&limit| size > limit) {
+            return Err(exceeds(size, limit));
+        }
+        self.spend(client, 1)
+    }
+
+    /// Translates a document that was admitted. `None` if it stays as it is.
     pub async fn translate_document(
         &self,
         client: &Client,
         document: Document,
-        source: Option<Language>,
-        target: Language,
+        (source, target): (Option<Language>, Language),
+        wishes: &Wishes,
     ) -> Result<Option<Vec<u8>>, ApiError> {
-        let size: usize = document.units().iter().map(|unit| unit.text().chars().count()).sum();
-        if let Some(limit) = client.characters.filter(|&limit| size > limit) {
-            return Err(exceeds(size, limit));
-        }
-        self.spend(client, 1)?;
+        let size = characters(&document);
         let work = async {
             let found = source.is_none().then(|| {
                 let texts: Vec<String> =
@@ -227,7 +237,7 @@ impl Api {
             let source = source.unwrap_or_else(Language::english);
             let pair = [&source, &target];
             let Some(route) = self.route(pair, found.as_ref())? else { return Ok(None) };
-            let written = self.documents(client, &route, pair, (vec![document], &Wishes::default())).await?;
+            let written = self.documents(client, &route, pair, (vec![document], wishes)).await?;
             Ok(written.into_iter().next())
         };
         let written = self.in_time(work).await?;
