@@ -11,10 +11,11 @@ interface Case {
   beam_score: number;
 }
 
-const { cases } = JSON.parse(readFileSync(`${BUNDLED_MODEL}expected.json`, 'utf8')) as { cases: Case[] };
+const { cases: all } = JSON.parse(readFileSync(`${BUNDLED_MODEL}expected.json`, 'utf8')) as { cases: Case[] };
 
-for (const device of ['cpu', 'gpu'] as const) {
-  test(`all stored translations, greedy and with 4 beams, on the ${device}`, async ({ api }) => {
+// On the software adapter every third; natively it translates all.
+for (const [device, cases] of [['cpu', all], ['gpu', all.filter((_, index) => index % 3 === 0)]] as const) {
+  test(`stored translations, greedy and with 4 beams, on the ${device}`, async ({ api }) => {
     test.setTimeout(300_000);
     const sources = cases.map(({ source, source_ids }) => ({ source, inputIds: source_ids }));
     const result = await api.evaluate(
@@ -43,7 +44,7 @@ for (const device of ['cpu', 'gpu'] as const) {
     expect(result.greedy.ids).toEqual(cases.map((it) => it.greedy_ids));
     expect(result.beam.ids).toEqual(cases.map((it) => it.beam_ids));
     const whole = cases.filter((_, index) => result.texts[index] !== undefined);
-    expect(whole.length).toBeGreaterThan(30);
+    expect(whole.length).toBeGreaterThan(cases.length * 0.75);
     // where the model loses bytes of an emoji, the translation has that of the source
     const wanted = whole.map((it) => it.beam_text.replace(/\uFFFD+/, '😀'));
     expect(result.texts.filter((text) => text !== undefined)).toEqual(wanted);

@@ -28,8 +28,18 @@ impl fmt::Display for Failure {
 }
 
 /// The cargo that runs this program, so that its toolchain (`cargo +NAME xtask`) is tested.
+///
+/// Without the variables about this program: build scripts (that of `ring`) take them for their own, and everything above
+/// them would be compiled again after each change between `cargo` and `cargo xtask`.
 pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| text.starts_with(start)) {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Runs `command` with visible output and empty input, because no command may wait for an answer.

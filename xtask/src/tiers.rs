@@ -86,16 +86,16 @@ fn checks(tier: Tier) -> Vec<Check> {
                     format!("--package wordloom --lib --no-default-features --features={feature}");
                 words(&format!("clippy --locked {selection} -- -D warnings"))
             };
-            let native = [
-                Check::new("format", words("fmt --all --check")),
-                Check::new("lints", words("clippy --workspace --all-targets --locked -- -D warnings")),
-                Check::new("tests", words("test --workspace --locked --no-fail-fast")),
-            ];
+            let format = Check::new("format", words("fmt --all --check"));
+            let lints =
+                Check::new("lints", words("clippy --workspace --all-targets --locked -- -D warnings"));
             // Most of a build for browsers runs on one core, and so do the lints of one package. They share no folder of cargo's.
             let builds = [web::build(), wasm::lints(), docs].into_iter().chain(FEATURES.iter().map(alone));
+            // Before the tests, because the command contains the page.
             let builds = Check::two_at_a_time("builds", builds.collect());
-            let [browser, _, page] = in_browsers();
-            native.into_iter().chain([builds]).chain(python::checks()).chain([browser, page]).collect()
+            let tests = Check::new("tests", words("test --workspace --locked --no-fail-fast"));
+            let ([module, python], [browser, _, page]) = (python::checks(), in_browsers());
+            vec![format, lints, builds, tests, module, python, browser, page]
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn all_is_more_than_the_other_tiers() {
         let names = |tier| checks(tier).iter().map(|check| check.name).collect::<Vec<_>>();
-        let all = ["format", "lints", "tests", "builds", "module", "python", "browser", "page"];
+        let all = ["format", "lints", "builds", "tests", "module", "python", "browser", "page"];
         assert_eq!(names(Tier::All)[..], all);
         let builds = checks(Tier::All).into_iter().find(|check| check.name == "builds").expect("is there");
         let beside: Vec<String> = builds.steps.iter().flatten().map(process::line).collect();

@@ -117,7 +117,9 @@ pub async fn translate(State(api): State<Arc<Api>>, request: Request) -> Result<
     let Upload { room: _room, file, document } = Upload::read(&api, &mut input, None).await?;
     api.admit(&client, &document)?;
     let name = format!("{}.{}", random_name()?, translated_name(&file.name, &target.to_string()));
-    let written = api.translate_document(&client, document, (source, target), &Wishes::default()).await?;
+    let wishes = Wishes::default();
+    let work = api.translate_document(&client, document, (source, target), &wishes);
+    let written = api.in_time(work).await?;
     let url = format!("{address}/download_file/{}", utf8_percent_encode(&name, NAME));
     api.files.keep(name, written.map_or(file.content, Bytes::from));
     Ok(Json(json!({ "translatedFileUrl": url })))

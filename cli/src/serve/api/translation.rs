@@ -227,26 +227,24 @@ impl Api {
         wishes: &Wishes,
     ) -> Result<Option<Vec<u8>>, ApiError> {
         let size = characters(&document);
-        let work = async {
-            let found = source.is_none().then(|| {
-                let texts: Vec<String> =
-                    document.units().iter().take(DETECTED).map(|unit| unit.text().to_owned()).collect();
-                detected(&texts, &self.pool)
-            });
-            let source = source.or(found.as_ref().map(|found| found.language.clone()));
-            let source = source.unwrap_or_else(Language::english);
-            let pair = [&source, &target];
-            let Some(route) = self.route(pair, found.as_ref())? else { return Ok(None) };
-            let written = self.documents(client, &route, pair, (vec![document], wishes)).await?;
-            Ok(written.into_iter().next())
-        };
-        let written = self.in_time(work).await?;
+        let found = source.is_none().then(|| {
+            let texts: Vec<String> =
+                document.units().iter().take(DETECTED).map(|unit| unit.text().to_owned()).collect();
+            detected(&texts, &self.pool)
+        });
+        let source = source.or(found.as_ref().map(|found| found.language.clone()));
+        let source = source.unwrap_or_else(Language::english);
+        let pair = [&source, &target];
+        let mut written = None;
+        if let Some(route) = self.route(pair, found.as_ref())? {
+            written = self.documents(client, &route, pair, (vec![document], wishes)).await?.pop();
+        }
         self.metrics.translated(1, size);
         Ok(written)
     }
 
     /// Waits for work as long as a request may take.
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
         tokio::time::timeout(self.limits.time, work).await.map_err(|_| {
             let seconds = self.limits.time.as_secs_f32();
             let message = format!("Cannot translate text: it took more than {seconds} seconds");
