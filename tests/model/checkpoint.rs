@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 use wordloom::model::ModelError;
 use wordloom::model::checkpoint::Checkpoint;
 use wordloom::model::files::ModelFiles;
+
+use crate::assert_refused;
+use crate::common::data;
 
 const MODELS: [&str; 6] = [
     "marian_tied",
@@ -18,10 +21,6 @@ const MODELS: [&str; 6] = [
     "vanilla_postln",
     "vanilla_preln",
 ];
-
-fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
-}
 
 /// A folder in memory with one checkpoint file.
 fn single(bytes: impl Into<Cow<'static, [u8]>>) -> ModelFiles {
@@ -46,13 +45,6 @@ fn read(checkpoint: &Checkpoint, name: &str) -> Vec<f32> {
     let mut values = vec![f32::NAN; checkpoint.info(name).expect(name).element_count()];
     checkpoint.read(name, &mut values).expect(name);
     values
-}
-
-#[track_caller]
-fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
-    assert!(error.contains(message), "{error:?} does not say {message:?}");
-    assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
 #[test]

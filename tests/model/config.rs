@@ -1,7 +1,6 @@
 //! `config.json`: its meaning in each family, and invalid values.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wordloom::Model;
@@ -14,13 +13,8 @@ use wordloom::model::files::ModelFiles;
 use wordloom::model::positions::SinusoidalLayout;
 use wordloom::model::{Globals, ModelError, SelfAttentionChoice, SelfAttentionKind, TokenBlocks};
 
-fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
-}
-
-fn model(name: &str) -> ModelFiles {
-    ModelFiles::directory(data("models").join(name)).unwrap()
-}
+use crate::common::data;
+use crate::{assert_refused, model};
 
 fn memory(name: &'static str, content: impl ToString) -> ModelFiles {
     ModelFiles::memory("test", [(name, content.to_string().into_bytes())])
@@ -40,13 +34,6 @@ fn changed(base: &Value, changes: Value) -> Value {
         };
     }
     Value::Object(object)
-}
-
-#[track_caller]
-fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
-    assert!(error.contains(message), "{error:?} does not say {message:?}");
-    assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
 fn stack(layers: usize, heads: usize, width: usize, ffn_width: usize) -> StackConfig {

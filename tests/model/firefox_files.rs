@@ -15,6 +15,8 @@ use wordloom::model::{Shortlist, ShortlistVocabularies, read_tokenizer};
 use wordloom::text::FirefoxTokenizer;
 use wordloom::{Model, ModelError};
 
+use crate::assert_refused;
+
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/firefox").join(path)
 }
@@ -49,13 +51,6 @@ fn joint_with(replaced: &[(&str, Vec<u8>)], left_out: &[&str]) -> ModelFiles {
     });
     files.extend(replaced.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())));
     ModelFiles::memory("student", files)
-}
-
-#[track_caller]
-fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
-    assert!(error.contains(message), "{error:?} does not say {message:?}");
-    assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
 /// Polynomial 0xEDB88320, as zlib's `crc32`.

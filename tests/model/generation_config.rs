@@ -1,7 +1,5 @@
 //! `generation_config.json` and requests: keys, precedence, and invalid values.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use wordloom::decode::{DecodeError, DecodeOptions, Sampling};
 use wordloom::model::ModelError;
@@ -12,20 +10,10 @@ use wordloom::model::generation_config::{
 };
 use wordloom::{Model, resolve};
 
-fn model(name: &str) -> ModelFiles {
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models");
-    ModelFiles::directory(models.join(name)).unwrap()
-}
+use crate::{assert_refused, model};
 
 fn memory(name: &'static str, content: impl ToString) -> ModelFiles {
     ModelFiles::memory("test", [(name, content.to_string().into_bytes())])
-}
-
-#[track_caller]
-fn assert_refused<T>(result: Result<T, ModelError>, message: &str) {
-    let error = result.err().unwrap_or_else(|| panic!("accepted, though: {message}")).to_string();
-    assert!(error.contains(message), "{error:?} does not say {message:?}");
-    assert!(!error.contains('\n'), "{error:?} is more than a line");
 }
 
 #[test]
@@ -212,7 +200,7 @@ fn sampling_comes_from_the_request_and_the_file() {
 /// Where the files do not name a start token, transformers takes the begin token, or refuses.
 #[test]
 fn a_missing_start_token_is_as_in_transformers() {
-    let cases = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/start_tokens.json"));
+    let cases = std::fs::read(crate::common::data("start_tokens.json"));
     let cases: Vec<Value> = serde_json::from_slice(&cases.unwrap()).unwrap();
     assert_eq!(cases.len(), 36);
     for case in cases {

@@ -318,13 +318,7 @@ fn hostile_files_are_refused_in_a_line() {
 /// Damage must not lead to panics or hangs, even if it is not detected.
 #[test]
 fn survives_damage() {
-    let mut random = 1_u32;
-    let mut next = |below: usize| {
-        random ^= random << 13;
-        random ^= random >> 17;
-        random ^= random << 5;
-        random as usize % below
-    };
+    let mut next = crate::random_numbers();
     for name in ["bytelevel_bpe_bart", "wordpiece_bert", "mbart50"] {
         let intact = read(&format!("{name}.tokenizer.json"));
         for _ in 0..100 {

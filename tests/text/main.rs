@@ -9,3 +9,14 @@ mod json;
 mod marian;
 mod sentencepiece;
 mod sentences;
+
+/// Numbers below the one that is asked for: Marsaglia's xorshift.
+fn random_numbers() -> impl FnMut(usize) -> usize {
+    let mut random = 1_u32;
+    move |below| {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        random as usize % below
+    }
+}

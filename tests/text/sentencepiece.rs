@@ -104,13 +104,7 @@ fn a_file_cut_short_is_an_error() {
 /// Damage must not lead to panics, hangs or huge allocations, even if it is not detected.
 #[test]
 fn survives_damage() {
-    let mut random = 1_u32;
-    let mut next = |below: usize| {
-        random ^= random << 13;
-        random ^= random >> 17;
-        random ^= random << 5;
-        random as usize % below
-    };
+    let mut next = crate::random_numbers();
     for name in MODELS {
         let intact = read(&format!("{name}.spm"));
         for _ in 0..150 {

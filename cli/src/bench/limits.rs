@@ -172,7 +172,7 @@ pub fn numbers(count: usize) -> Vec<f32> {
 pub type Work<'a> = Vec<(Dispatch, Vec<&'a Buffer>)>;
 
 /// Seconds of one piece of work in a submission of many, by the device's clock if it has one. The pieces alternate: if
-/// their buffers differ, no cache keeps them. A piece that takes longer than `most` runs once.
+/// their buffers differ, no cache keeps them. The median of `repeats` submissions; a piece that takes longer than `most` runs once.
 pub fn launch_seconds(
     gpu: &Gpu,
     pieces: &[Work<'_>],

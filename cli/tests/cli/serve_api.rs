@@ -460,6 +460,8 @@ fn keys_have_their_limits() {
     };
     let (status, _, answer) = ask("", ENGLISH);
     assert_eq!((status, answer["error"].as_str().map(|error| error.contains("API key"))), (400, Some(true)));
+    let (status, _, answer) = server.json("/v2/translate", &json!({"text": [ENGLISH], "target_lang": "DE"}));
+    assert!(status == 403 && answer["message"].is_string(), "{answer}");
     assert_eq!(ask("wrong", ENGLISH).2, json!({"error": "Invalid API key"}));
     assert_eq!(ask(&key, &"x".repeat(31)).0, 400);
     assert_eq!(ask(&key, ENGLISH).2, json!({"translatedText": GERMAN}));

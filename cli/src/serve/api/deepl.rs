@@ -7,9 +7,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use wordloom_documents::{Format, Options};
+use wordloom_hub::Language;
 
+use super::super::glossaries::Served;
 use super::Api;
-use super::access::From;
+use super::access::{Client, From};
 use super::error::ApiError;
 use super::glossaries::header_key;
 use super::input::Input;
@@ -80,22 +82,41 @@ fn markup(input: &Input) -> Result<Option<(Format, Options)>, ApiError> {
     Ok(Some((format, Options { kept_elements, ..Options::default() })))
 }
 
-async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
-    let from = From::of(api, &request);
-    let key = header_key(request.headers());
+/// The parameters of a request and its client, whose key is in the header or the parameter `auth_key`.
+pub async fn read(api: &Api, request: Request) -> Result<(Input, Client), ApiError> {
+    let (from, key) = (From::of(api, &request), header_key(request.headers()));
     let input = Input::read(request, api.limits.body).await?;
     let key = key.or(input.text("auth_key")?.map(str::to_owned));
     let client = api.client_of_deepl(from, key.as_deref())?;
+    Ok((input, client))
+}
+
+/// From which language into which, and with which terms.
+pub struct Pair {
+    pub source: Option<Language>,
+    pub target: Language,
+    pub glossary: Option<Arc<Served>>,
+}
+
+impl Pair {
+    pub fn read(api: &Api, client: &Client, input: &Input) -> Result<Self, ApiError> {
+        let glossary = input.text("glossary_id")?.map(|id| api.glossary(client, id)).transpose()?;
+        let target = language(input.required("target_lang")?)?;
+        let source = input.text("source_lang")?.map(language).transpose()?;
+        if glossary.is_some() && source.is_none() {
+            return Err(ApiError::bad("Value for 'source_lang' is needed with 'glossary_id'."));
+        }
+        Ok(Self { source, target, glossary })
+    }
+}
+
+async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
+    let (input, client) = read(api, request).await?;
     let markup = markup(&input)?;
-    let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
     let texts = input.list("text")?;
     // its client for Python fails without them
     let billed: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
-    let target = language(input.required("target_lang")?)?;
-    let source = input.text("source_lang")?.map(language).transpose()?;
-    if glossary.is_some() && source.is_none() {
-        return Err(ApiError::bad("Value for 'source_lang' is needed with 'glossary_id'."));
-    }
+    let Pair { source, target, glossary } = Pair::read(api, &client, &input)?;
     let given = source.clone();
     let wishes = Wishes { glossary, ..Wishes::default() };
     let answered = api.translate(&client, Ask { texts, source, target, markup, wishes }).await?;

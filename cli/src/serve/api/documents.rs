@@ -13,13 +13,11 @@ use tokio::sync::watch;
 use wordloom_documents::Format;
 
 use super::Api;
-use super::access::From;
+use super::deepl::{self, Pair};
 use super::error::ApiError;
 use super::files::{KEPT, Upload, attachment, random_name, translated_name};
-use super::glossaries::header_key;
-use super::input::Input;
 use super::json::Json;
-use super::translation::{Wishes, characters, language};
+use super::translation::{Wishes, characters};
 
 /// Time for which the answer about a document waits for its end: DeepL's clients ask again only after five seconds.
 const WAIT: Duration = Duration::from_secs(3);
@@ -90,16 +88,8 @@ pub async fn result(State(api): State<Arc<Api>>, id: Id, request: Request) -> Re
 }
 
 async fn uploaded(api: &Arc<Api>, request: Request) -> Result<Value, ApiError> {
-    let (from, key) = (From::of(api, &request), header_key(request.headers()));
-    let mut input = Input::read(request, api.limits.body).await?;
-    let key = key.or(input.text("auth_key")?.map(str::to_owned));
-    let client = api.client_of_deepl(from, key.as_deref())?;
-    let glossary = input.text("glossary_id")?.map(|id| api.glossary(&client, id)).transpose()?;
-    let target = language(input.required("target_lang")?)?;
-    let source = input.text("source_lang")?.map(language).transpose()?;
-    if glossary.is_some() && source.is_none() {
-        return Err(ApiError::bad("Value for 'source_lang' is needed with 'glossary_id'."));
-    }
+    let (mut input, client) = deepl::read(api, request).await?;
+    let Pair { source, target, glossary } = Pair::read(api, &client, &input)?;
     let name = input.text("filename")?.map(str::to_owned);
     let format = input.text("output_format")?.map(str::to_owned);
     let Upload { room, file, document } = Upload::read(api, &mut input, name).await?;
@@ -108,7 +98,7 @@ async fn uploaded(api: &Arc<Api>, request: Request) -> Result<Value, ApiError> {
     }
     api.admit(&client, &document)?;
     let (id, key) = (random_name()?, random_name()?);
-    let kept = format!("{}.{}", random_name()?, translated_name(&file.name, &target.to_string()));
+    let kept = format!("{key}.{}", translated_name(&file.name, &target.to_string()));
     let (tell, progress) = watch::channel(Progress::Translating);
     api.documents.add(Known { id: id.clone(), key: key.clone(), progress, since: Instant::now() });
     let api = Arc::clone(api);
@@ -131,10 +121,7 @@ async fn uploaded(api: &Arc<Api>, request: Request) -> Result<Value, ApiError> {
 
 /// How far a document is.
 async fn progress(api: &Api, id: &str, request: Request, wait: Duration) -> Result<Progress, ApiError> {
-    let (from, key) = (From::of(api, &request), header_key(request.headers()));
-    let input = Input::read(request, api.limits.body).await?;
-    let key = key.or(input.text("auth_key")?.map(str::to_owned));
-    api.client_of_deepl(from, key.as_deref())?;
+    let (input, _) = deepl::read(api, request).await?;
     let mut known = api.documents.find(id, input.required("document_key")?)?;
     let ended = known.wait_for(|progress| !matches!(progress, Progress::Translating));
     match tokio::time::timeout(wait, ended).await {
