@@ -10,6 +10,7 @@
 //! | `inline` | makes units of text and tags |
 //! | `placeholders` | names, URLs and the like, for which a word stands in |
 //! | `places`, `write` | the places of tags in a translation, by word alignment |
+//! | `lines` | where a text may be cut: lines, subtitles |
 //! | `links` | links between words |
 //! | `translation` | the texts of units through one model or two |
 //! | `escape` | characters that a format writes in another way |
@@ -28,6 +29,7 @@ mod escape;
 mod format;
 mod formats;
 mod inline;
+mod lines;
 mod links;
 mod memory;
 mod message;

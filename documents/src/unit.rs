@@ -1,6 +1,7 @@
 //! Text with tags inside and markup around.
 
 use super::escape::Escape;
+use super::lines::{broken, parts};
 
 /// A piece of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,10 +110,25 @@ pub enum Finish {
     None,
     /// Breaks the text into this number of lines, with this line end.
     Lines(usize, &'static str),
+    /// Cuts the text into the parts of a sentence that runs over several subtitles.
+    Cues(Vec<Cue>),
     /// Quotes a field of a table if it has to be.
     Quotes(char),
     /// Leaves out this markup, which covers no text.
     Without(String),
+}
+
+/// A subtitle with a part of a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cue {
+    /// Characters of its text.
+    pub share: usize,
+    pub lines: usize,
+    pub line_end: &'static str,
+    /// Tags before the text.
+    pub before: String,
+    /// Tags behind the text, and the document up to the next subtitle's own ones.
+    pub after: String,
 }
 
 impl Finish {
@@ -120,6 +136,14 @@ impl Finish {
         match self {
             Self::None => text,
             Self::Lines(lines, end) => broken(&text, *lines, end),
+            Self::Cues(cues) => {
+                let shares: Vec<usize> = cues.iter().map(|cue| cue.share).collect();
+                let parts = parts(&text, &shares);
+                let write = |(cue, part): (&Cue, &String)| {
+                    [&*cue.before, &broken(part, cue.lines, cue.line_end), &cue.after].concat()
+                };
+                cues.iter().zip(&parts).map(write).collect()
+            }
             Self::Quotes(separator) => match text.contains([*separator, '"', '\n', '\r']) {
                 true => format!("\"{}\"", text.replace('"', "\"\"")),
                 false => text,
@@ -131,69 +155,5 @@ impl Finish {
                 text
             }
         }
-    }
-}
-
-/// A text in lines of similar lengths, broken at spaces. Tags have no length, and are not broken.
-fn broken(text: &str, lines: usize, line_end: &str) -> String {
-    let words = words_and_tags(text);
-    let length = |word: &str| {
-        let mut tag = false;
-        let is_text = |c: &char| {
-            let before = tag;
-            tag = (tag || matches!(c, '<' | '{')) && !matches!(c, '>' | '}');
-            !before && !tag && !matches!(c, '>' | '}')
-        };
-        word.chars().filter(is_text).count()
-    };
-    let total = words.iter().map(|word| length(word) + 1).sum::<usize>();
-    let mut written = String::with_capacity(text.len() + lines);
-    let (mut line, mut before) = (1, 0);
-    for word in words {
-        // the break that is nearest to the even one
-        let middle = before + length(word) / 2;
-        if line < lines && !written.is_empty() && middle >= total * line / lines.max(1) {
-            written += line_end;
-            line += 1;
-        } else if !written.is_empty() {
-            written.push(' ');
-        }
-        written += word;
-        before += length(word) + 1;
-    }
-    written
-}
-
-/// The parts of a text between spaces that are in no tag.
-fn words_and_tags(text: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let (mut start, mut tag) = (0, false);
-    for (at, character) in text.char_indices() {
-        match character {
-            '<' | '{' => tag = true,
-            '>' | '}' => tag = false,
-            ' ' if !tag => {
-                words.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    words.push(&text[start..]);
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::broken;
-
-    #[test]
-    fn lines_have_similar_lengths() {
-        assert_eq!(broken("one two three four", 2, "\n"), "one two\nthree four");
-        assert_eq!(broken("one two", 2, "\r\n"), "one\r\ntwo");
-        assert_eq!(broken("one", 2, "\n"), "one");
-        assert_eq!(broken("a b c d e f", 3, "\n"), "a b\nc d\ne f");
-        assert_eq!(broken("a b", 1, "\n"), "a b");
-        assert_eq!(broken("<v A very long name>one</v> two", 2, "\n"), "<v A very long name>one</v>\ntwo");
     }
 }

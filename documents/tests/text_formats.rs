@@ -39,6 +39,80 @@ fn speakers_sounds_and_songs_of_a_cue_are_texts_of_their_own() {
     assert_eq!(texts, want);
 }
 
+const SENTENCE: &str = "1\n00:00:01,000 --> 00:00:02,500\n<i>When I was\nyoung, I</i>\n\n2\n00:00:02,600 --> 00:00:04,000 \n<i>lived in Berlin.</i>\n\n3\n00:00:05,000 --> 00:00:06,000\nIt rained.\n";
+
+/// A sentence over two cues is translated as one text; each cue gets a part, in its tags and as many lines.
+#[test]
+fn sentences_run_over_cues() {
+    let document = Document::read(SENTENCE.into(), Format::Srt, &Options::default()).expect("subtitles");
+    let texts: Vec<&str> = document.units().iter().map(|unit| unit.text()).collect();
+    assert_eq!(texts, ["When I was young, I lived in Berlin.", "It rained."]);
+    assert!(document.units().iter().all(|unit| !unit.needs_links()));
+    let translate = |text: &str| Translated { text: text.to_owned(), links: Vec::new() };
+    let write = |first: &str| {
+        let written = document.write(&[translate(first), translate("Es regnete.")]).expect("two units");
+        String::from_utf8(written).expect("UTF-8")
+    };
+    let want = SENTENCE
+        .replace("When I was\nyoung, I", "Als ich\njung war,")
+        .replace("lived in Berlin.", "lebte ich in Berlin.")
+        .replace("It rained.", "Es regnete.");
+    assert_eq!(write("Als ich jung war, lebte ich in Berlin."), want);
+    // no cue is empty
+    let short = write("Berlin.");
+    assert_eq!(short.matches("<i>Berlin.</i>").count(), 2, "{short}");
+    // whatever the translation, only words change places
+    for (source, format) in [
+        (SENTENCE.to_owned(), Format::Srt),
+        (SENTENCE.replace('\n', "\r\n"), Format::Srt),
+        (format!("WEBVTT\n\n{}", SENTENCE.replace("was", "&amp; was")), Format::Vtt),
+    ] {
+        let written = String::from_utf8(same(source.as_bytes(), format)).expect("UTF-8");
+        let frame = |text: &str| {
+            let is_word = |c: char| c.is_alphabetic() || ",&;. ".contains(c);
+            text.lines().map(|line| line.replace(is_word, "")).collect::<Vec<_>>()
+        };
+        assert_eq!(frame(&written), frame(&source));
+        let words = |text: &str| text.matches("was young,").count();
+        assert_eq!(words(&written.replace("\r\n", " ").replace('\n', " ")), 1, "{written}");
+        assert_eq!(written.matches("\r\n").count(), source.matches("\r\n").count());
+    }
+}
+
+#[test]
+fn cues_of_other_sentences_stay_apart() {
+    for (change, with) in [
+        ("young, I<", "young.<"),
+        ("00:00:02,600 ", "00:00:06,600 "),
+        ("04,000 \n", "04,000 line:0\n"),
+        ("<i>lived", "<b>lived"),
+        ("<i>lived", "<i>- lived"),
+        ("<i>lived in", "<i>lived <b>in</b>"),
+        ("When I was\nyoung, I", "[music]"),
+        ("young, I<", "young, I \u{266a}<"),
+        ("<i>lived", "JOHN: lived"),
+        ("I was\nyoung, I<", "I was\nyoung, I...<"),
+    ] {
+        let srt = SENTENCE.replace(change, with).replace("...<", "--<");
+        assert_ne!(srt, SENTENCE);
+        let document =
+            Document::read(srt.clone().into(), Format::Srt, &Options::default()).expect("subtitles");
+        assert_eq!(document.units().len(), 3, "{srt}");
+    }
+    let units = |srt: &str| {
+        let document = Document::read(srt.into(), Format::Srt, &Options::default()).expect("subtitles");
+        document.units().len()
+    };
+    // a capital begins a sentence where none ends with punctuation
+    let named = SENTENCE.replace("young, I", "young and").replace("lived", "Berlin");
+    assert_eq!(units(&named), 2);
+    assert_eq!(units(&named.replace(".\n", "\n").replace(".<", "<")), 3);
+    assert_eq!(units(&SENTENCE.replace("young, I", "young...")), 2);
+    // a long text is cut
+    let cue = |second: u32| format!("{second}\n00:00:{second:02},000 --> 00:00:{second:02},900\nand on\n\n");
+    assert_eq!(units(&(10..24).map(cue).collect::<String>()), 3);
+}
+
 #[test]
 fn half_a_character_of_utf_16_is_refused() {
     let bytes = [0xff, 0xfe, b'a', 0, b'b'];

@@ -1,6 +1,7 @@
 //! A file for each format of text. Each cuts a text into copied markup and units.
 
 pub mod android;
+mod cue_times;
 pub mod html;
 pub mod indices;
 pub mod json;
