@@ -73,8 +73,9 @@ fn written(words: &[Word<'_>], breaks: &[usize]) -> Vec<String> {
     ends.map(|end| {
         let part = &words[start..end];
         start = end;
+        let is_end = end == words.len();
         let text = |(index, word): (usize, &Word<'_>)| {
-            let space = if word.spaced && index + 1 < part.len() { " " } else { "" };
+            let space = if word.spaced && (is_end || index + 1 < part.len()) { " " } else { "" };
             [word.text, space].concat()
         };
         part.iter().enumerate().map(text).collect()

@@ -6,8 +6,17 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
+/// Letters behind a per cent sign that only dates have.
+const ONLY_IN_DATES: [char; 18] =
+    ['Y', 'y', 'm', 'H', 'M', 'B', 'b', 'I', 'k', 'Z', 'T', 'R', 'D', 'P', 'U', 'W', 'V', 'w'];
+
 /// Forms of placeholders, the longest first.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
+    let printf = r"%(?:[0-9]+\$)?[-+0#']*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcCsSpn@]";
+    // several side by side, which would be a name between per cent signs: `%d%%`, `%s%s`
+    let several = format!("(?:{printf}|%%){{2,}}");
+    // a date, by one of the letters that only dates have: `%A, %d %B %Y`
+    let date = r"(?:%[-_0^#EO]?[A-Za-z][-/.:, T]{1,2}){0,4}%[-_0^#EO]?[YymHMBbIkZTRDPUWVw](?:[-/.:, T]{1,2}%[-_0^#EO]?[A-Za-z])*";
     let forms = [
         r#"(?:https?|ftp)://[^\s<>"]+"#,
         r#"www\.[^\s<>"]+\.[^\s<>"]+"#,
@@ -21,11 +30,19 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         r"[$#%]?\{\{[^{}]*\}\}",
         r"[$#%]?\{[^{}\s][^{}]*\}",
         r"%\([A-Za-z0-9_.-]+\)[a-zA-Z]",
-        r"%[A-Za-z_][A-Za-z0-9_.]*%",
-        r"%(?:[0-9]+\$)?[-+0#']*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcCsSpn@]",
+        &several,
+        r"%[A-Za-z_][A-Za-z0-9_.]+%",
+        date,
+        printf,
         // those of Qt and KDE
         "%L?[0-9]{1,2}",
         "%%",
+        // templates of ERB and EJS, links of wikis, and formulas. None has another beginning inside: else a search from each of them
+        // reads on to the line's end.
+        r"<%[^<%\n]*%>",
+        r"!?\[\[[^\[\]\n]+\]\]",
+        r"\\\((?:[^\\\n]|\\[^()\n])+\\\)",
+        r"\\\[(?:[^\\\n]|\\[^\[\]\n])+\\\]",
         // references of i18next and vue-i18n to other messages
         r"\$t\([^()\n]*\)",
         r"@(?:\.[a-z]+)?:(?:[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*|\{'[^'\n]*'\}|\([A-Za-z0-9_.]+\))",
@@ -48,17 +65,41 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
         r"[A-Za-z0-9_-]{1,64}\.(?:png|jpe?g|gif|svg|pdf|docx?|xlsx?|pptx?|odt|zip|txt|csv|json|xml|html?|css|jsx?|tsx?|py|rs|md|ya?ml|toml|ini|log|mp[34]|exe|dll)",
         "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",
         r"v[0-9]+(?:\.[0-9]+)+",
+        // options of commands, names of people and of arguments
+        "--[a-z][a-z0-9]+(?:-[a-z0-9]+)*",
+        "-[A-Za-z]",
+        "@[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*",
+        ":[a-z][a-z_]*[a-z]",
+        // lines to fill in
+        "_{3,}|={3,}|~{3,}|-{4,}",
     ];
     Regex::new(&forms.join("|")).expect("the forms are regular expressions")
 });
 
+/// Dates of Java, ICU and the like, and other letters with signs between: `yyyy-MM-dd HH:mm`.
+static DATES: LazyLock<Regex> = LazyLock::new(|| {
+    let field = "(?:yyyy|yy?|M{1,4}|d{1,2}|E{1,4}|HH?|hh?|mm?|ss?|S{1,3}|a)";
+    Regex::new(&format!(r"\b{field}(?:[-/.:, ]{{1,2}}{field})+\b")).expect("a regular expression")
+});
+
+/// Dates as a program writes them, with a field of two letters at least.
+fn dates(text: &str) -> impl Iterator<Item = Range<usize>> {
+    const FIELDS: [&str; 6] = ["yy", "MM", "dd", "HH", "hh", "mm"];
+    let is_date = |part: &str| FIELDS.iter().any(|field| part.contains(field));
+    let has_date = is_date(text);
+    let found = has_date.then(|| DATES.find_iter(text)).into_iter().flatten();
+    found.filter(move |found| is_date(found.as_str())).map(|found| found.range())
+}
+
 /// Code that is no part of a longer word.
 fn code(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
+    let is_before = |byte: u8| byte.is_ascii_hexdigit() || !byte.is_ascii_alphanumeric();
     let is_sign = |at: usize| match bytes[at] {
-        b'/' | b'\\' | b'_' | b'#' => true,
+        b'/' | b'\\' | b'_' | b'#' | b'@' | b'=' | b'~' => true,
         b'.' => bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric),
-        b'-' => at > 0 && bytes[at - 1].is_ascii_hexdigit(),
+        b'-' => bytes[..at].last().is_none_or(|&before| is_before(before)),
+        b':' => bytes[..at].last().is_none_or(|before| !before.is_ascii_alphanumeric()),
         _ => false,
     };
     // most texts have none of it, and are read without the forms
@@ -67,7 +108,15 @@ fn code(text: &str) -> Vec<Range<usize>> {
     }
     let is_word = |c: char| c.is_alphanumeric() || "/\\_#-@".contains(c);
     let is_whole = |range: &Range<usize>| {
-        !text[..range.start].ends_with(is_word) && !text[range.end..].starts_with(is_word)
+        let (before, behind) = (&text[..range.start], &text[range.end..]);
+        // a word that is all of a text, a part of "a::b", and a dash before direct speech are none
+        let is_none = match text.as_bytes()[range.start] {
+            b'@' => range.len() == text.len(),
+            b':' => before.ends_with(':') || behind.starts_with(':'),
+            b'-' => !before.ends_with(|c: char| c.is_whitespace() || "'([,=|‘“`".contains(c)),
+            _ => false,
+        };
+        !is_none && !before.ends_with(is_word) && !behind.starts_with(is_word)
     };
     CODE.find_iter(text).map(|found| found.range()).filter(is_whole).collect()
 }
@@ -87,7 +136,7 @@ pub fn is_code(value: &str) -> bool {
     });
     const LONGEST: usize = 200;
     let value = value.trim();
-    value.len() <= LONGEST && VALUE.is_match(value)
+    value.len() <= LONGEST && (VALUE.is_match(value) || dates(value).any(|date| date.len() == value.len()))
 }
 
 /// The places of placeholders in a text, in bytes.
@@ -97,7 +146,10 @@ pub fn placeholders(text: &str) -> Vec<Range<usize>> {
         let next = found.partition_point(|other| other.end <= range.start);
         found.get(next).is_none_or(|other| range.end <= other.start)
     };
-    let code: Vec<Range<usize>> = code(text).into_iter().filter(is_free).collect();
+    let mut code: Vec<Range<usize>> = code(text).into_iter().filter(is_free).collect();
+    code.extend(dates(text).filter(is_free));
+    code.sort_unstable_by_key(|range| range.start);
+    code.dedup_by(|next, before| next.start < before.end);
     if !code.is_empty() {
         found.extend(code);
         found.sort_unstable_by_key(|range| range.start);
@@ -141,7 +193,25 @@ fn forms(text: &str) -> Vec<Range<usize>> {
         text[range.clone()].starts_with(':')
             && (text[..range.start].ends_with(is_part) || text[range.end..].starts_with(is_part))
     };
-    found.filter(|range| !is_percent(range) && !is_name(range)).collect()
+    // a word behind a per cent sign: "%Yes"
+    let is_word = |range: &Range<usize>| {
+        let is_date = text[range.clone()].ends_with(ONLY_IN_DATES);
+        text[range.clone()].starts_with('%') && is_date && text[range.end..].starts_with(char::is_alphabetic)
+    };
+    let is_placeholder = |range: &Range<usize>| !is_percent(range) && !is_name(range) && !is_word(range);
+    side_by_side(found.filter(is_placeholder))
+}
+
+/// Joins placeholders without anything between: a model may part them.
+fn side_by_side(found: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// Cuts a text into text and runs of emoji, which are marked.
@@ -308,12 +378,34 @@ mod tests {
             ("Run `make install`, not ``a`` or `b\nc`", &["`make install`", "``a``"]),
             (
                 "Bread &amp; milk, &#39;&#x20ac; and &lt;b class=a&gt;",
-                &["&amp;", "&#39;", "&#x20ac;", "&lt;b class=a&gt;"],
+                &["&amp;", "&#39;&#x20ac;", "&lt;b class=a&gt;"],
             ),
         ] {
             let found: Vec<&str> = placeholders(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, want, "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_options_and_names_are_found() {
+        for (text, want) in [
+            ("Done: %d%%, %s%s, %ld%s; %zd", &["%d%%", "%s%s", "%ld%s", "%zd"][..]),
+            ("On %A, %d %B %Y or %Y-%m-%d at %H:%M", &["%A, %d %B %Y", "%Y-%m-%d", "%H:%M"]),
+            ("%s, %s and 100 %Mehr, %Yes", &["%s", "%s"]),
+            ("Write yyyy-MM-dd HH:mm, or MM/dd/yyyy", &["yyyy-MM-dd HH:mm", "MM/dd/yyyy"]),
+            ("Welcome, :name! The :first_name (:id) 10:30 :p x:y :: :a", &[":name", ":first_name", ":id"]),
+            ("Use '--all', --dry-run or -v (-x)", &["--all", "--dry-run", "-v", "-x"]),
+            ("He said--and I know--that well-known -- thing - a \"--so", &[]),
+            ("Thanks to @octocat and [@smith2020, p. 5]", &["@octocat", "@smith2020"]),
+            ("See [[My note]] and ![[image.png]], not [one]", &["[[My note]]", "![[image.png]]"]),
+            ("<%= name %> is here: \\(a + b\\)", &["<%= name %>", "\\(a + b\\)"]),
+            ("Name: ____________ Date: ______", &["____________", "______"]),
+            ("A ham, a. m., dummy, a hammer", &[]),
+        ] {
+            let found: Vec<&str> = placeholders(text).into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found, want, "{text}");
+        }
+        assert!(is_code("yyyy-MM-dd") && is_code("dd.MM.yyyy, HH:mm") && !is_code("Add, a, b"));
     }
 
     #[test]

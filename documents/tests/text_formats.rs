@@ -39,6 +39,37 @@ fn speakers_sounds_and_songs_of_a_cue_are_texts_of_their_own() {
     assert_eq!(texts, want);
 }
 
+/// The texts of a file of subtitles.
+fn texts_of(text: &str, format: Format) -> Vec<String> {
+    let document = Document::read(text.into(), format, &Options::default()).expect("subtitles");
+    document.units().iter().map(|unit| unit.text().to_owned()).collect()
+}
+
+#[test]
+fn speakers_are_marked_in_many_ways() {
+    let time = "00:00:01.000 --> 00:00:02.500\n";
+    for (cue, want, format) in [
+        ("<v Tom>Where is it?\n<v Mary>It is\nhere.\n", ["Where is it?", "It is here."], Format::Vtt),
+        ("Where is it?\n \nIt is here.\n", ["Where is it? It is here.", ""], Format::Vtt),
+        ("Where is it?\n\nNOTE no text\n", ["Where is it?", ""], Format::Vtt),
+        (">> Where is it?\n>> It is here.\n", ["Where is it?", "It is here."], Format::Srt),
+        ("&gt;&gt; Where is it?\n&gt;&gt; It is here.\n", ["Where is it?", "It is here."], Format::Vtt),
+        ("[Tom] Where is it?\nIt is here.\n", ["[Tom]", "Where is it? It is here."], Format::Srt),
+        ("<i>- Where is it?\n- It is here.</i>\n", ["Where is it?", "It is here."], Format::Srt),
+        ("Where is it?  \n It is here.\n", ["Where is it? It is here.", ""], Format::Srt),
+    ] {
+        let head = if format == Format::Vtt { "WEBVTT\n\n" } else { "" };
+        let text = format!("{head}{time}{cue}");
+        assert_eq!(
+            texts_of(&text, format),
+            want.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>()
+        );
+        let written = String::from_utf8(same(text.as_bytes(), format)).expect("UTF-8");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&written), words(&text));
+    }
+}
+
 const SENTENCE: &str = "1\n00:00:01,000 --> 00:00:02,500\n<i>When I was\nyoung, I</i>\n\n2\n00:00:02,600 --> 00:00:04,000 \n<i>lived in Berlin.</i>\n\n3\n00:00:05,000 --> 00:00:06,000\nIt rained.\n";
 
 /// A sentence over two cues is translated as one text; each cue gets a part, in its tags and as many lines.

@@ -102,10 +102,13 @@ impl<'a> Speech<'a> {
         let without_end = |line: &'a str| line.trim_end_matches(['\r', '\n']);
         let mut tokens = Vec::new();
         for (index, line) in lines.iter().enumerate() {
-            if index > 0 {
+            // lines are broken anew: spaces at their ends would be between words
+            let line = if index > 0 { line.trim_start() } else { line };
+            let line = if index + 1 < lines.len() { line.trim_end() } else { without_end(line) };
+            if index > 0 && !line.is_empty() {
                 tokens.push(Inline::text("\n", " "));
             }
-            tokens.extend(line_tokens(without_end(line), escape));
+            tokens.extend(line_tokens(line, escape));
         }
         let is_text = |token: &Inline| matches!(token, Inline::Text { text, .. } if !text.trim().is_empty());
         let first = tokens.iter().position(is_text).unwrap_or(0);
@@ -143,9 +146,10 @@ impl<'a> Speech<'a> {
     fn goes_on(&self, next: &Self, is_punctuated: bool) -> bool {
         let (Some(own), Some(other)) = (&self.bare, &next.bare) else { return false };
         // other tags are another voice; a dash is none
-        let voices = [raw(&self.tokens[..own.start]), raw(&next.tokens[..other.start])];
-        let [Some(voice), Some(next_voice)] = voices else { return false };
-        let is_one_voice = voice.trim_start_matches(DASHES) == next_voice
+        let [before, next_before] = [&self.tokens[..own.start], &next.tokens[..other.start]];
+        let voice: Vec<Inline> = before.iter().filter(|token| !is_dash(token)).cloned().collect();
+        let is_one_voice = raw(&voice) == raw(next_before)
+            && !next_before.iter().any(is_dash)
             && raw(&self.tokens[own.end..]) == raw(&next.tokens[other.end..]);
         if !is_one_voice || !self.is_last_of_cue || !next.is_first_of_cue || !follows(self.time, next.time) {
             return false;
@@ -163,8 +167,17 @@ impl<'a> Speech<'a> {
     }
 }
 
-/// What may be before a speech.
-const DASHES: [char; 4] = ['-', '–', '—', ' '];
+/// The dash before a speech, or the signs of another speaker (`>>`), with spaces. Returns its length, or 0.
+fn dash(text: &str) -> usize {
+    let rest = text.trim_start_matches(['-', '–', '—', '>', ' ']);
+    let rest = rest.trim_start_matches("&gt;").trim_start_matches(' ');
+    text.len() - rest.len()
+}
+
+fn is_dash(token: &Inline) -> bool {
+    let Inline::Alone(raw) = token else { return false };
+    matches!(&raw[..], [Part::Copied(text)] if dash(text) == text.len() && !text.trim().is_empty())
+}
 
 /// Whether a character ends a sentence, or breaks it off.
 fn is_end(character: char) -> bool {
@@ -187,11 +200,11 @@ fn speeches_of(text: &str, vtt: bool, escape: Escape) -> (Vec<Speech<'_>>, Strin
     let mut speeches = Vec::new();
     let (mut at, mut in_cue, mut time, mut before) = (0, false, "", String::new());
     while let Some(&line) = lines.get(at) {
-        let is_blank = line.trim().is_empty();
-        if in_cue && !is_blank && !starts_cue(&lines, at) {
-            let next = |&end: &usize| lines[end].trim().is_empty() || starts_cue(&lines, end);
+        if in_cue && !is_blank(line, vtt) && !starts_cue(&lines, at) {
+            let next = |&end: &usize| is_blank(lines[end], vtt) || starts_cue(&lines, end);
             let end = (at..lines.len()).find(next).unwrap_or(lines.len());
-            let cue = by_speaker(&lines[at..end]);
+            let parts: Vec<&str> = lines[at..end].iter().flat_map(|line| without_label(line)).collect();
+            let cue = by_speaker(&parts);
             for (index, lines) in cue.iter().enumerate() {
                 speeches.push(Speech {
                     before: std::mem::take(&mut before),
@@ -206,13 +219,21 @@ fn speeches_of(text: &str, vtt: bool, escape: Escape) -> (Vec<Speech<'_>>, Strin
         }
         before += line;
         // a blank line ends a cue of WebVTT; in SubRip, text without a time belongs to the cue before
-        in_cue = is_time(line) || in_cue && !(vtt && is_blank);
+        in_cue = is_time(line) || in_cue && !(vtt && is_blank(line, vtt));
         if is_time(line) {
             time = line;
         }
         at += 1;
     }
     (speeches, before)
+}
+
+/// Whether a line ends the text of a cue. In WebVTT, one with a space does not.
+fn is_blank(line: &str, vtt: bool) -> bool {
+    match vtt {
+        true => line.trim_end_matches(['\r', '\n']).is_empty(),
+        false => line.trim().is_empty(),
+    }
 }
 
 fn is_time(line: &str) -> bool {
@@ -231,7 +252,9 @@ fn by_speaker<'a>(cue: &[&'a str]) -> Vec<Vec<&'a str>> {
     let mut speeches: Vec<Vec<&str>> = Vec::new();
     for &line in cue {
         let text = untagged(line);
-        let is_start = text.starts_with(['-', '–', '—', '♪', '♫']) || is_sound(text) || is_named(text);
+        let is_voice = line.trim_start().starts_with("<v");
+        let is_marked = text.starts_with(['-', '–', '—', '♪', '♫', '>']) || text.starts_with("&gt;");
+        let is_start = is_marked || is_voice || is_sound(text) || is_named(text);
         match speeches.last_mut() {
             Some(speech) if !is_start && !speech.iter().any(|line| is_sound(untagged(line))) => {
                 speech.push(line)
@@ -258,6 +281,19 @@ fn untagged(line: &str) -> &str {
     }
 }
 
+/// Cuts a line behind the speaker's name: `[Tom] Come here!`.
+fn without_label(line: &str) -> Vec<&str> {
+    let content = line.trim_start();
+    let label = content.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match label {
+        Some((name, rest)) if !name.contains('[') && rest.starts_with(' ') && !rest.trim().is_empty() => {
+            let at = line.len() - rest.trim_start_matches(' ').len();
+            vec![&line[..at], &line[at..]]
+        }
+        _ => vec![line],
+    }
+}
+
 /// Whether a line is a sound: `[door slams]`, `(laughs)`.
 fn is_sound(line: &str) -> bool {
     let inside = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
@@ -275,12 +311,18 @@ fn is_named(line: &str) -> bool {
 /// Text and tags: those of HTML, times within a cue, and `{\an8}`.
 fn line_tokens(line: &str, escape: Escape) -> Vec<Inline> {
     let mut all = Vec::new();
-    // a dash of a speech stays before it
-    let content = line.trim_start_matches(DASHES);
-    if content.len() < line.len() {
-        all.push(Inline::Alone(copied(&line[..line.len() - content.len()])));
+    let mut rest = line;
+    // a dash of a speech stays before it, also behind a tag
+    let is_tag = |text: &str| text.starts_with('<').then(|| text.find('>')).flatten();
+    while let Some(end) = is_tag(rest) {
+        all.extend(decoded_tokens(&rest[..=end], escape));
+        rest = &rest[end + 1..];
     }
-    let mut rest = content;
+    let length = dash(rest);
+    if length > 0 {
+        all.push(Inline::Alone(copied(&rest[..length])));
+        rest = &rest[length..];
+    }
     while let Some(start) = rest.find("{\\") {
         let Some(end) = rest[start..].find('}').map(|end| start + end + 1) else { break };
         all.extend(decoded_tokens(&rest[..start], escape));
