@@ -30,7 +30,20 @@ pub enum Inline {
     },
 }
 
+/// The name of an end tag of no element, which ends the text: a line break, or a tag of a block.
+const END: &str = "";
+
 impl Inline {
+    /// Markup that ends the text before it: [`unit`] makes two units there.
+    pub fn end(raw: Markup) -> Self {
+        Self::Close { raw, name: END.to_owned() }
+    }
+
+    /// Whether a text ends here.
+    pub fn is_end(&self) -> bool {
+        matches!(self, Self::Close { name, .. } if name == END)
+    }
+
     pub fn text(raw: &str, text: impl Into<String>) -> Self {
         Self::Text { raw: raw.to_owned(), text: text.into() }
     }
@@ -96,8 +109,45 @@ pub fn text_unit(raw: &str, text: &str, style: Style, units: &mut Units) -> Mark
     unit(vec![Inline::text(raw, text)], style, units)
 }
 
+/// Makes a unit of text and tags, or several where a token [ends the text](Inline::end). Without a letter, they are copied.
+pub fn unit(tokens: Vec<Inline>, mut style: Style, units: &mut Units) -> Markup {
+    if !tokens.iter().any(Inline::is_end) {
+        return sentence(tokens, style, units);
+    }
+    let finish = std::mem::replace(&mut style.finish, Finish::None);
+    let mut parts = Markup::new();
+    let mut text = Vec::new();
+    for token in tokens {
+        if !token.is_end() {
+            text.push(token);
+            continue;
+        }
+        let before = sentence(std::mem::take(&mut text), style.clone(), units);
+        before.into_iter().chain(token.into_markup()).for_each(|part| append(&mut parts, part));
+    }
+    sentence(text, style, units).into_iter().for_each(|part| append(&mut parts, part));
+    finished(parts, finish, units)
+}
+
+/// Puts all parts of a text in its last unit, so that the last change applies to all of them: quotes around a field.
+fn finished(mut parts: Markup, finish: Finish, units: &mut Units) -> Markup {
+    let last = parts.iter().rposition(|part| matches!(part, Part::Unit(_)));
+    let Some(last) = last.filter(|_| finish != Finish::None) else { return parts };
+    let after = parts.split_off(last + 1);
+    if let Some(&Part::Unit(index)) = parts.last() {
+        let unit = &mut units.0[index];
+        parts.pop();
+        parts.append(&mut unit.before);
+        unit.before = parts;
+        after.into_iter().for_each(|part| append(&mut unit.after, part));
+        unit.finish = finish;
+        return vec![Part::Unit(index)];
+    }
+    parts
+}
+
 /// Makes a unit of text and tags. Without a letter, they are copied.
-pub fn unit(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
+fn sentence(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
     let mut tokens = without_emoji(tokens, style.escape);
     let is_text = |token: &Inline| matches!(token, Inline::Text { text, .. } if has_words(text));
     // punctuation and numbers at the ends belong to the sentence

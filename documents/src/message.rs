@@ -1,5 +1,6 @@
 //! Strings of programs: tags as in `<0>…</0>`, line breaks, and the branches of ICU's plurals.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -7,7 +8,7 @@ use regex_lite::Regex;
 
 use super::escape::Escape;
 use super::inline::{Inline, Style, unit};
-use super::tags::is_marked;
+use super::tags::{self, ends_text, is_code, is_marked};
 use super::unescape::{KEPT, Kept, Message};
 use super::unit::{Finish, Markup, Part, Units, append, copied, push};
 
@@ -19,10 +20,16 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
 static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\s*[A-Za-z0-9_]+\s*,\s*(?:plural|select|selectordinal)\s*,").expect("a regular expression")
 });
+/// A tag that XML has as text: `&lt;b>`.
+static ESCAPED_TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let entity = "&(?:quot|apos|amp|nbsp|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});";
+    let open = "(?:&lt;|&#60;|&#[xX]3[cC];)";
+    let name = r"(/?)([A-Za-z0-9][A-Za-z0-9_-]*)(?:[.:][^<>&\s]*)?";
+    let form = format!(r"{open}{name}(?:\s(?:[^<>&]|{entity})*?)?(/?)(?:>|&gt;|&#62;|&#[xX]3[eE];)");
+    Regex::new(&form).expect("a regular expression")
+});
 /// Elements without an end tag, as in HTML.
 const VOID: &[&str] = &["br", "img", "hr", "wbr", "input"];
-/// Elements with code, as in HTML.
-const CODE: &[&str] = &["code", "kbd", "samp", "var", "tt", "pre", "script", "style"];
 /// Depth of plurals in plurals.
 const MOST_DEPTH: usize = 8;
 
@@ -35,7 +42,12 @@ const ESCAPE: Escape = Escape::Backslash;
 pub fn read(raw: &str, message: Message, units: &mut Units) -> Markup {
     let before = units.0.len();
     let mut reader = Reader { kept: message.kept.into_iter(), units, parts: Markup::new() };
-    reader.branches(&message.text, 0);
+    for (place, piece) in pieces(&message.text) {
+        match piece {
+            Piece::Copied => reader.copy(&message.text[place]),
+            Piece::Text { in_branch } => reader.lines(&message.text[place], in_branch),
+        }
+    }
     let parts = reader.parts;
     match units.0.len() == before {
         true => copied(raw),
@@ -103,6 +115,109 @@ fn written(text: &str, escape: Escape, kept: &mut dyn Iterator<Item = Kept>) -> 
     written
 }
 
+/// A part of a message with choices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Piece {
+    /// What tells the choices.
+    Copied,
+    Text {
+        /// Whether a `#` is a number.
+        in_branch: bool,
+    },
+}
+
+/// Cuts a message at its choices.
+fn pieces(text: &str) -> Vec<(Range<usize>, Piece)> {
+    let mut pieces = Vec::new();
+    branches(text, 0..text.len(), 0, &mut pieces);
+    pieces
+}
+
+/// * `place`: of a message, or of a branch of one
+fn branches(text: &str, place: Range<usize>, depth: usize, pieces: &mut Vec<(Range<usize>, Piece)>) {
+    if depth > MOST_DEPTH {
+        return pieces.push((place, Piece::Copied));
+    }
+    let own = Piece::Text { in_branch: depth > 0 };
+    let Range { mut start, end: stop } = place;
+    while let Some(choice) = CHOICE.find(&text[start..stop])
+        && let Some(end) = closing(&text[..stop], start + choice.start())
+    {
+        pieces.push((start..start + choice.start(), own));
+        let (mut done, mut at) = (start + choice.start(), start + choice.end());
+        while let Some(open) = text[at..end - 1].find('{').map(|index| at + index)
+            && let Some(close) = closing(&text[..stop], open)
+        {
+            pieces.push((done..open + 1, Piece::Copied));
+            branches(text, open + 1..close - 1, depth + 1, pieces);
+            (done, at) = (close - 1, close);
+        }
+        pieces.push((done..end, Piece::Copied));
+        start = end;
+    }
+    pieces.push((start..stop, own));
+}
+
+/// Makes units of tokens: of each branch, if their text has choices.
+pub fn choices(tokens: Vec<Inline>, style: &Style, units: &mut Units) -> Markup {
+    let sign = KEPT.to_string();
+    let texts = tokens.iter().map(|token| match token {
+        Inline::Text { text, .. } => text.as_str(),
+        _ => &sign,
+    });
+    let text: String = texts.collect();
+    if !CHOICE.is_match(&text) {
+        return unit(tokens, style.clone(), units);
+    }
+    let mut rest = Rest { tokens: tokens.into_iter(), text: String::new(), done: 0 };
+    let mut parts = Markup::new();
+    for (place, piece) in pieces(&text) {
+        let tokens = rest.take(place.len(), style.escape);
+        let markup = match piece {
+            Piece::Copied => tokens.into_iter().flat_map(Inline::into_markup).collect(),
+            Piece::Text { in_branch: false } => unit(tokens, style.clone(), units),
+            Piece::Text { in_branch: true } => {
+                let tokens = tokens.into_iter().flat_map(|token| numbers(token, style.escape));
+                unit(tokens.collect(), style.clone(), units)
+            }
+        };
+        markup.into_iter().for_each(|part| append(&mut parts, part));
+    }
+    parts
+}
+
+/// Tokens that are not read yet.
+struct Rest {
+    tokens: std::vec::IntoIter<Inline>,
+    /// Text before them, and bytes of it that are read.
+    text: String,
+    done: usize,
+}
+
+impl Rest {
+    /// The tokens of the next bytes. One that is no text is a byte.
+    fn take(&mut self, mut length: usize, escape: Escape) -> Vec<Inline> {
+        let mut taken = Vec::new();
+        loop {
+            let end = self.text.len().min(self.done + length);
+            plain(&self.text[self.done..end], escape, &mut taken);
+            length -= end - self.done;
+            self.done = end;
+            if length == 0 {
+                return taken;
+            }
+            match self.tokens.next() {
+                Some(Inline::Text { text, .. }) => (self.text, self.done) = (text, 0),
+                Some(other) => {
+                    taken.push(other);
+                    length -= KEPT.len_utf8();
+                }
+                None => return taken,
+            }
+        }
+    }
+}
+
 struct Reader<'u> {
     /// Parts of the message that stay and are not in `parts`.
     kept: std::vec::IntoIter<Kept>,
@@ -111,39 +226,18 @@ struct Reader<'u> {
 }
 
 impl Reader<'_> {
-    fn branches(&mut self, mut text: &str, depth: usize) {
-        if depth > MOST_DEPTH {
-            return self.copy(text);
-        }
-        while let Some(choice) = CHOICE.find(text)
-            && let Some(end) = closing(text, choice.start())
-        {
-            self.lines(&text[..choice.start()], depth > 0);
-            let (mut done, mut at) = (choice.start(), choice.end());
-            while let Some(open) = text[at..end - 1].find('{').map(|index| at + index)
-                && let Some(close) = closing(text, open)
-            {
-                self.copy(&text[done..=open]);
-                self.branches(&text[open + 1..close - 1], depth + 1);
-                (done, at) = (close - 1, close);
-            }
-            self.copy(&text[done..end]);
-            text = &text[end..];
-        }
-        self.lines(text, depth > 0);
-    }
-
     fn copy(&mut self, text: &str) {
         push(&mut self.parts, &written(text, ESCAPE, &mut self.kept));
     }
 
     /// * `in_branch`: whether a `#` is a number
     fn lines(&mut self, text: &str, in_branch: bool) {
-        for line in text.split_inclusive('\n') {
-            let content = line.strip_suffix('\n').unwrap_or(line);
+        // a tab ends a text as a line break does: a model would lose it
+        for line in text.split_inclusive(['\n', '\t']) {
+            let content = line.strip_suffix(['\n', '\t']).unwrap_or(line);
             let mut tokens = tokens_with(content, ESCAPE, &mut self.kept);
             if in_branch {
-                tokens = tokens.into_iter().flat_map(numbers).collect();
+                tokens = tokens.into_iter().flat_map(|token| numbers(token, ESCAPE)).collect();
             }
             for part in unit(tokens, Style::new(ESCAPE), self.units) {
                 append(&mut self.parts, part);
@@ -170,14 +264,14 @@ fn closing(text: &str, open: usize) -> Option<usize> {
 }
 
 /// Cuts text at each `#`, which stays.
-fn numbers(token: Inline) -> Vec<Inline> {
+fn numbers(token: Inline, escape: Escape) -> Vec<Inline> {
     let Inline::Text { text, .. } = &token else { return vec![token] };
     let mut cut = Vec::new();
     for (index, part) in text.split('#').enumerate() {
         if index > 0 {
             cut.push(Inline::Kept { raw: copied("#"), is_word: true });
         }
-        plain(part, ESCAPE, &mut cut);
+        plain(part, escape, &mut cut);
     }
     cut
 }
@@ -199,22 +293,102 @@ fn tokens_with(text: &str, escape: Escape, kept: &mut dyn Iterator<Item = Kept>)
         done = at + whole.len();
         let raw = copied(written(whole, escape, kept));
         let name = name.to_owned();
-        tokens.push(match (is_end, is_empty) {
-            ("/", _) => Inline::Close { raw, name },
-            (_, "/") => Inline::Alone(raw),
-            _ if VOID.contains(&&*name.to_ascii_lowercase()) => Inline::Alone(raw),
-            _ => Inline::Open { raw, name },
-        });
+        tokens.push(tag(raw, name, [!is_end.is_empty(), !is_empty.is_empty()]));
     }
     parts(&text[done..], escape, kept, &mut tokens);
-    with_code(tokens)
+    with_elements(tokens)
+}
+
+/// * `is_end`: whether it is an end tag
+/// * `is_empty`: whether it is the tag of an element without an end tag
+fn tag(raw: Markup, name: String, [is_end, is_empty]: [bool; 2]) -> Inline {
+    match is_end {
+        true => Inline::Close { raw, name },
+        false if !is_empty && !VOID.contains(&&*name.to_ascii_lowercase()) => Inline::Open { raw, name },
+        false if ends_text(&name, false) => Inline::end(raw),
+        false => Inline::Alone(raw),
+    }
+}
+
+/// Text of XML in which tags that are text, too, are tags: Android and feeds write HTML so. One without its other half is a word:
+/// `The &lt;p&gt; element`.
+pub fn with_escaped_tags(tokens: Vec<Inline>) -> Vec<Inline> {
+    let mut cut = Vec::with_capacity(tokens.len());
+    let mut names = [HashSet::new(), HashSet::new()];
+    for token in tokens {
+        let Inline::Text { raw, .. } = &token else {
+            cut.push((token, false));
+            continue;
+        };
+        let mut done = 0;
+        for found in ESCAPED_TAG.captures_iter(raw) {
+            let [whole, is_end, name, is_empty] =
+                [0, 1, 2, 3].map(|group| found.get(group).map_or("", |part| part.as_str()));
+            let at = whole.as_ptr() as usize - raw.as_ptr() as usize;
+            decoded(&raw[done..at], &mut cut);
+            done = at + whole.len();
+            names[usize::from(!is_end.is_empty())].insert(name.to_owned());
+            let shape = [!is_end.is_empty(), !is_empty.is_empty()];
+            cut.push((tag(copied(whole), name.to_owned(), shape), true));
+        }
+        match done {
+            0 => cut.push((token, false)),
+            _ => decoded(&raw[done..], &mut cut),
+        }
+    }
+    let is_half = |name: &String| !names.iter().all(|names| names.contains(name));
+    let tokens = cut.into_iter().map(|(token, is_escaped)| match token {
+        Inline::Open { raw, name } | Inline::Close { raw, name }
+            if is_escaped && !name.is_empty() && is_half(&name) =>
+        {
+            Inline::Kept { raw, is_word: true }
+        }
+        token => token,
+    });
+    with_elements(tokens.collect())
+}
+
+/// Text of XML, which is no tag.
+fn decoded(raw: &str, tokens: &mut Vec<(Inline, bool)>) {
+    if !raw.is_empty() {
+        tokens.push((Inline::text(raw, html_escape::decode_html_entities(raw)), false));
+    }
+}
+
+/// Tokens in which an element with code is one, and tags of blocks end the text.
+pub fn with_elements(tokens: Vec<Inline>) -> Vec<Inline> {
+    with_ends(with_code(tokens))
+}
+
+/// Tokens in which line breaks and tags of blocks end the text.
+fn with_ends(tokens: Vec<Inline>) -> Vec<Inline> {
+    let closed: HashSet<String> = tokens.iter().filter_map(closed).collect();
+    let ends = |token: &Inline| match token {
+        Inline::Open { name, .. } | Inline::Close { name, .. } => {
+            !token.is_end() && ends_text(name, closed.contains(&name.to_ascii_lowercase()))
+        }
+        Inline::Alone(raw) => match &raw[..] {
+            [Part::Copied(tag)] => tag.starts_with('<') && ends_text(&tags::name(tag), false),
+            _ => false,
+        },
+        _ => false,
+    };
+    let end = |token: Inline| if ends(&token) { Inline::end(token.into_markup()) } else { token };
+    tokens.into_iter().map(end).collect()
+}
+
+/// The name of the element that a token ends.
+fn closed(token: &Inline) -> Option<String> {
+    match token {
+        Inline::Close { name, .. } => Some(name.to_ascii_lowercase()),
+        _ => None,
+    }
 }
 
 /// Tokens in which an element with code, or one that is not translated, is one.
 fn with_code(tokens: Vec<Inline>) -> Vec<Inline> {
-    let is_kept = |raw: &Markup, name: &str| {
-        CODE.contains(&name) || matches!(&raw[..], [Part::Copied(tag)] if is_marked(tag))
-    };
+    let is_kept =
+        |raw: &Markup, name: &str| is_code(name) || matches!(&raw[..], [Part::Copied(tag)] if is_marked(tag));
     let mut joined = Vec::with_capacity(tokens.len());
     let mut tokens = tokens.into_iter();
     // a search for an end that is missing reads on to the text's end

@@ -45,6 +45,36 @@ const BLOCKS: &[&str] = &[
     "table",
     "ul",
 ];
+/// Tags that end a text wherever they stand: they need no end tag, and `nl` is KDE's line break.
+const BREAKS: &[&str] = &["br", "hr", "nl", "p", "li", "dt", "dd", "td", "th", "tr"];
+/// Elements of other formats that end a text: of KDE, of Qt, of DocBook.
+const OTHER_BLOCKS: &[&str] =
+    &["body", "html", "itemizedlist", "listitem", "orderedlist", "para", "qt", "simpara", "tbody", "thead"];
+/// Names of [`BLOCKS`] that messages also give to a part of a sentence: `Open the <menu>settings</menu> now`.
+const NAMES: &[&str] =
+    &["address", "details", "form", "header", "footer", "main", "menu", "search", "section"];
+/// Elements with code, by their names in HTML, DocBook, DITA and KDE's messages.
+const CODE: &[&str] = &[
+    "code",
+    "kbd",
+    "samp",
+    "var",
+    "tt",
+    "pre",
+    "script",
+    "style",
+    "programlisting",
+    "codeblock",
+    "screen",
+    "literal",
+    "command",
+    "filename",
+    "codeph",
+    "icode",
+    "bcode",
+];
+/// Those whose names are also used for text that is no code, and which are code only if they stand within a sentence.
+const CODE_IN_SENTENCES: &[&str] = &["var", "literal", "command", "filename", "style", "script"];
 const ROWS: &[&str] = &["tr", "tbody", "thead", "tfoot"];
 /// Elements that have paragraphs in them, besides [`BLOCKS`].
 const AROUND_PARAGRAPHS: &[&str] = &["body", "dd", "dt", "html", "li", "td", "th"];
@@ -81,6 +111,25 @@ pub fn name(tag: &str) -> String {
 /// Whether a tag stands within a sentence.
 pub fn is_inline(tag: &str) -> bool {
     tag.starts_with('<') && INLINE.contains(&&*name(tag))
+}
+
+/// Whether a tag ends the text before it, in a message or in Markdown.
+///
+/// * `has_end`: whether an end tag of this name is in the text
+pub fn ends_text(name: &str, has_end: bool) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_in = |names: &[&str]| names.contains(&&*name);
+    is_in(BREAKS) || has_end && (is_in(OTHER_BLOCKS) || is_in(BLOCKS) && !is_in(NAMES))
+}
+
+/// Whether an element has code, by its name.
+pub fn is_code(name: &str) -> bool {
+    CODE.contains(&&*name.to_ascii_lowercase())
+}
+
+/// Whether an element has code, by its name, also where it stands alone.
+pub fn is_code_alone(name: &str) -> bool {
+    is_code(name) && !CODE_IN_SENTENCES.contains(&&*name.to_ascii_lowercase())
 }
 
 /// Names of a tag's attributes, and the places of their values without quotes. An attribute without a value is left out.

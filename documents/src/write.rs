@@ -14,6 +14,8 @@ struct Placed<'a> {
     spot: Spot<'a>,
     raw: &'a Markup,
     spaced: bool,
+    /// Whether it is in place of a word, which has a space before it also where punctuation follows.
+    is_word: bool,
 }
 
 /// A place of the translation with its stand-in, or with what is left of one, which is not written.
@@ -86,13 +88,15 @@ impl Unit {
             spot: Spot { at: mark.at, kind: mark.kind, delimiter: self.delimiter(&mark.raw) },
             raw: &mark.raw,
             spaced: mark.spaced,
+            is_word: false,
         });
         let mut tags: Vec<Placed<'a>> = own.collect();
         for stand_in in lost {
             let index = tags.partition_point(|tag| tag.spot.at <= stand_in.at);
             let behind = &self.text[stand_in.at + stand_in.word.len()..];
             let spot = Spot { at: stand_in.at, kind: Kind::Alone, delimiter: None };
-            tags.insert(index, Placed { spot, raw: &stand_in.raw, spaced: behind.starts_with(' ') });
+            let spaced = behind.starts_with(' ');
+            tags.insert(index, Placed { spot, raw: &stand_in.raw, spaced, is_word: true });
         }
         tags
     }
@@ -129,6 +133,11 @@ fn empty(spots: &[Spot<'_>], places: &[(usize, usize)]) -> HashSet<usize> {
         }
     }
     empty
+}
+
+/// Whether a character comes right behind a word: a comma, a bracket that closes.
+fn ends_clause(character: char) -> bool {
+    ".,;:!?)]…。、！？，".contains(character)
 }
 
 struct Writing<'a> {
@@ -172,14 +181,17 @@ impl Writing<'_> {
     /// * `after_start`: whether a start tag comes just before, which has its own space
     fn alone(&mut self, tag: &Placed<'_>, after_start: bool) {
         // one that stood between two spaces still does, unless it is now within a word
-        let more = self.translation[self.done..].starts_with(|c: char| !c.is_whitespace());
-        let within = more && self.translation[..self.done].ends_with(|c: char| !c.is_whitespace());
+        let behind = &self.translation[self.done..];
+        let is_inside = |c: char| if tag.is_word { c.is_alphanumeric() } else { !c.is_whitespace() };
+        let within = behind.starts_with(is_inside)
+            && self.translation[..self.done].ends_with(|c: char| !c.is_whitespace());
         let before = !after_start && !within && self.unit.text[..tag.spot.at].ends_with(' ');
         let has_text = self.done > 0;
         if before && has_text && !self.written.ends_with(char::is_whitespace) {
             self.written.push(' ');
         }
         self.written += &(self.render)(tag.raw);
+        let more = behind.starts_with(|c: char| !c.is_whitespace() && !ends_clause(c));
         if more && !within && tag.spaced {
             self.written.push(' ');
         }

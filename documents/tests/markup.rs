@@ -427,3 +427,226 @@ fn the_encoding_that_a_document_names_is_that_of_its_bytes() {
     let error = Document::read(latin.to_vec(), Format::Xml, &Options::default()).expect_err("Latin-1");
     assert!(error.to_string().contains("iconv"), "{error}");
 }
+
+#[test]
+fn line_breaks_and_blocks_end_a_text_of_markdown() {
+    let markdown = "\
+| a | b |
+|---|---|
+| c | One.<br>Two.<br /><br/>Three. |
+
+> One.<br>
+> Two.
+
+Before <p>One.</p><p>Two.</p>
+
+**One.<br>Two.** Three.
+
+A <b>word</b> <menu>with</menu> <!-- a <br> --> others.
+";
+    let want = ["a", "b", "c", "One.", "Two.", "Three.", "One.", "Two.", "Before", "One.", "Two.", "One."];
+    let all = units(markdown, Format::Markdown);
+    assert_eq!(all[..12], want);
+    assert_eq!(all[12..], ["Two. Three.", "A word with others."]);
+    assert_eq!(same(markdown.as_bytes(), Format::Markdown), markdown.as_bytes());
+}
+
+#[test]
+fn code_in_tags_of_markdown_stays() {
+    let markdown =
+        "Press <kbd>Enter now</kbd> or <KBD>Shift</KBD>+<kbd>C</kbd>, run <code>the *old* door</code>.
+
+See <span translate=\"no\">The Red House</span> and <span>the dog</span>. A <code>sign.
+";
+    assert_eq!(
+        units(markdown, Format::Markdown),
+        ["Press XA or XB+XC, run XD.", "See XA and the dog. A sign."]
+    );
+    let want = [("Press", "Cerff"), (" or ", " be "), ("run", "eha"), ("See", "Frr"), (" and ", " naq ")];
+    let more = [("the dog", "gur qbt"), (". A ", ". N "), ("sign", "fvta")];
+    let want = want.iter().chain(&more).fold(markdown.to_owned(), |text, (from, to)| text.replace(from, to));
+    assert_eq!(turned(markdown, Format::Markdown), want);
+}
+
+#[test]
+fn formulas_of_markdown_stay() {
+    let markdown = "\
+Here is one:
+$$
+x *y* z = \\text{the dog} \\\\
+$$
+and here.
+
+> $$
+> \\begin{aligned} a &= b \\\\
+> \\end{aligned}
+> $$
+
+The sum $a * b * c$ of **$f(x)$**, 2$x$, the $n$th, $`x^2`$ and $$E = mc^2$$ here.
+";
+    let texts = ["Here is one:", "and here.", "The sum XA of XB, 2XC, the XDth, XE and XF here."];
+    assert_eq!(units(markdown, Format::Markdown), texts);
+    assert_eq!(same(markdown.as_bytes(), Format::Markdown), markdown.as_bytes());
+}
+
+#[test]
+fn prices_are_no_formulas() {
+    for text in [
+        "It costs $5 and $6 more.",
+        "From $5-$10, or $5/$6, or US$5–US$10.",
+        "I have 5$, *you* have 6$ now.",
+        "You pay 5$/6$ for $5 or 10$ there.",
+        "Set $HOME/$USER now.",
+        "They are $$ – $$$ here, $$ or $$ there.",
+    ] {
+        assert_eq!(units(text, Format::Markdown), [text.replace('*', "")]);
+        assert_eq!(same(text.as_bytes(), Format::Markdown), text.as_bytes());
+    }
+    // the sign that stands for a dollar may be in a text
+    let odd = "It costs $5-$6 \u{1} here, **and** [a $5-$6](u) there.";
+    assert_eq!(same(odd.as_bytes(), Format::Markdown), odd.as_bytes());
+    // the label keeps its dollars
+    let label = "It is [a $5-$10] cat.\n";
+    assert_eq!(same(label.as_bytes(), Format::Markdown), label.as_bytes());
+    for part in ["$a", "$5-", "$$", "$ a", "a$ ", "$`"] {
+        let markdown = part.repeat(100_000 / part.len());
+        same(markdown.as_bytes(), Format::Markdown);
+    }
+}
+
+#[test]
+fn shortcodes_on_a_line_of_their_own_stay() {
+    let markdown = "\
+{{% notice note %}}
+Please *read*
+this.
+{{% /notice %}}
+
+{{< figure src=\"cat.jpg\" title=\"A cat\" >}}
+{% include the header.html %}
+The {{< ref cat >}} dog.
+";
+    let want = markdown.replace("Please *read*\nthis", "Cyrnfr *ernq* guvf").replace("The", "Gur");
+    assert_eq!(turned(markdown, Format::Markdown), want.replace("dog", "qbt"));
+}
+
+#[test]
+fn tags_that_are_text_of_xml_are_tags() {
+    for (text, texts, want) in [
+        ("Please &lt;b>read&lt;/b> this", &["Please read this"][..], "Cyrnfr &lt;b>ernq&lt;/b> guvf"),
+        (
+            "&lt;p&gt;One &lt;a href=\"x &amp;amp; y\"&gt;two&lt;/a&gt;.&lt;/p&gt;&lt;p&gt;Two &amp; one&lt;/p&gt;",
+            &["One two.", "Two & one"],
+            "&lt;p&gt;Bar &lt;a href=\"x &amp;amp; y\"&gt;gjb&lt;/a&gt;.&lt;/p&gt;&lt;p&gt;Gjb &amp; bar&lt;/p&gt;",
+        ),
+        (
+            "One.&#60;br/&#62;Run &lt;code&gt;it&lt;/code&gt;",
+            &["One.", "Run XA"],
+            "Bar.&#60;br/&#62;Eha &lt;code&gt;it&lt;/code&gt;",
+        ),
+        // a tag without its other half is a word, and a sign is none
+        ("The &lt;p&gt; element, 3 &lt; 4", &["The XA element, 3 < 4"], "Gur &lt;p&gt; ryrzrag, 3 &lt; 4"),
+    ] {
+        let xml = format!("<d><t>{text}</t></d>");
+        assert_eq!(units(&xml, Format::Xml), texts);
+        assert_eq!(turned(&xml, Format::Xml), format!("<d><t>{want}</t></d>"));
+        let xliff = format!("<xliff><trans-unit><source>{text}</source></trans-unit></xliff>");
+        assert_eq!(units(&xliff, Format::Xliff), texts);
+        let with_target = xliff.replace("</source>", &format!("</source><target>{want}</target>"));
+        assert_eq!(turned(&xliff, Format::Xliff), with_target);
+    }
+}
+
+#[test]
+fn xml_keeps_code_and_ends_texts_at_blocks() {
+    let xml = "<d><para>Use <command>the list</command> or <b>it</b>.</para><programlisting>for <b>all</b></programlisting>\
+        <screen><t>The cat</t></screen><command>Open it</command><p>One.<br/>Two.</p><s>A<p>One.</p><p>Two.</p></s></d>";
+    let texts = ["Use XA or it.", "The cat", "Open it", "One.", "Two.", "A", "One.", "Two."];
+    assert_eq!(units(xml, Format::Xml), texts);
+    assert_eq!(same(xml.as_bytes(), Format::Xml), xml.as_bytes());
+}
+
+#[test]
+fn xliff_has_choices() {
+    let of = |content: &str, target: &str| {
+        format!("<xliff><trans-unit><source>{content}</source>{target}</trans-unit></xliff>")
+    };
+    for (content, texts, want) in [
+        (
+            "{VAR_PLURAL, plural, =0 {no books} other {<x id=\"INTERPOLATION\"/> books}}",
+            &["no books", "XA books"][..],
+            "{VAR_PLURAL, plural, =0 {ab obbxf} other {<x id=\"INTERPOLATION\"/> obbxf}}",
+        ),
+        (
+            "See {n, plural, =1 {a <g id=\"1\">cat</g> &amp; it} other {# cats {g, select, x {it's} other {<x id=\"2\"/>}}}} now",
+            &["See", "a cat & it", "XA cats", "it's", "now"],
+            "Frr {n, plural, =1 {n <g id=\"1\">png</g> &amp; vg} other {# pngf {g, select, x {vg'f} other {<x id=\"2\"/>}}}} abj",
+        ),
+        (
+            "You have <x id=\"ICU\" equiv-text=\"{n, plural, =0 {...}}\"/> here",
+            &["You have XA here"],
+            "Lbh unir <x id=\"ICU\" equiv-text=\"{n, plural, =0 {...}}\"/> urer",
+        ),
+        (
+            "One.<x id=\"LINE_BREAK\" ctype=\"lb\"/>Two.<ph id=\"1\">&lt;br/&gt;</ph>One.",
+            &["One.", "Two.", "One."],
+            "Bar.<x id=\"LINE_BREAK\" ctype=\"lb\"/>Gjb.<ph id=\"1\">&lt;br/&gt;</ph>Bar.",
+        ),
+        (
+            "<![CDATA[<p>One.</p><p>Two.</p>]]>",
+            &["One.", "Two."],
+            "&lt;p&gt;Bar.&lt;/p&gt;&lt;p&gt;Gjb.&lt;/p&gt;",
+        ),
+    ] {
+        assert_eq!(units(&of(content, ""), Format::Xliff), texts);
+        let target = format!("<target>{want}</target>");
+        assert_eq!(turned(&of(content, ""), Format::Xliff), of(content, &target));
+    }
+}
+
+/// Trados puts empty segments in a target.
+#[test]
+fn empty_segments_of_xliff_are_filled() {
+    let of = |target: &str| {
+        format!(
+            "<xliff><trans-unit><source>One. Two.</source><seg-source><g id=\"1\"><mrk mtype=\"seg\" mid=\"1\">One.</mrk></g> \
+             <mrk mtype=\"seg\" mid=\"2\">Two.</mrk></seg-source><target>{target}</target></trans-unit></xliff>"
+        )
+    };
+    let segments = |one: &str, two: &str| {
+        format!(
+            "<g id=\"1\"><mrk mtype=\"seg\" mid=\"1\">{one}</mrk></g> <mrk mtype=\"seg\" mid=\"2\">{two}</mrk>"
+        )
+    };
+    for (target, want) in [
+        (segments("", " "), segments("Bar.", "Gjb.")),
+        (segments("Eins <x id=\"2\"/>.", ""), segments("Eins <x id=\"2\"/>.", "Gjb.")),
+        ("<mrk mtype=\"seg\" mid=\"1\"/> <mrk mtype=\"seg\" mid=\"2\"/>".into(), segments("Bar.", "Gjb.")),
+        (segments("Eins.", "Zwei."), segments("Eins.", "Zwei.")),
+        ("Text <mrk mtype=\"seg\" mid=\"1\"/>".into(), "Text <mrk mtype=\"seg\" mid=\"1\"/>".into()),
+    ] {
+        assert_eq!(turned(&of(&target), Format::Xliff), of(&want));
+    }
+    let windows = "<xliff>\r\n <trans-unit>\r\n  <source>One</source>\r\n </trans-unit>\r\n</xliff>\r\n";
+    let want = windows.replace("</source>\r\n", "</source>\r\n  <target>Bar</target>\r\n");
+    assert_eq!(turned(windows, Format::Xliff), want);
+}
+
+/// A placeholder whose word is missing comes before the punctuation, with the space of the text.
+#[test]
+fn a_lost_placeholder_keeps_its_space() {
+    let html = "<p>Use <code>npm</code> or press <kbd>Ctrl</kbd>.</p>";
+    let document = Document::read(html.into(), Format::Html, &Options::default()).expect("HTML");
+    for (text, links) in [
+        ("Nutze XA oder X.", vec![(0, 0), (1, 1), (2, 2), (4, 3)]),
+        ("Nutze XA oder XBX.", vec![(0, 0), (1, 1), (2, 2), (4, 3)]),
+    ] {
+        let written = document.write(&[Translated { text: text.into(), links }]).expect("HTML");
+        let want = "<p>Nutze <code>npm</code> oder <kbd>Ctrl</kbd>.</p>";
+        assert_eq!(String::from_utf8(written).expect("UTF-8"), want, "{text}");
+    }
+    let html = "<p>It is <kbd>A</kbd> now</p>";
+    let document = Document::read(html.into(), Format::Html, &Options::default()).expect("HTML");
+    let translated = Translated { text: "Es ist X, ja".into(), links: vec![(0, 0), (1, 1), (2, 2), (3, 3)] };
+    assert_eq!(document.write(&[translated]).expect("HTML"), b"<p>Es ist <kbd>A</kbd>, ja</p>");
+}

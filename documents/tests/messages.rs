@@ -103,3 +103,92 @@ fn strings_of_android_keep_their_backslashes() {
         assert_eq!(String::from_utf8_lossy(&written), source.replace("The house", want));
     }
 }
+
+#[test]
+fn line_breaks_and_blocks_end_a_text() {
+    for (text, want) in [
+        ("One cat.<br>Two.<BR/>The dog?", "Bar png.<br>Gjb.<BR/>Gur qbt?"),
+        ("<p>One.</p><p class='a'>Two.</p>", "<p>Bar.</p><p class='a'>Gjb.</p>"),
+        ("<ul><li>One<li>Two</ul>", "<ul><li>Bar<li>Gjb</ul>"),
+        ("<h1>One</h1><hr><div>Two</div>", "<h1>Bar</h1><hr><div>Gjb</div>"),
+        ("<para>One.</para><nl/><para>Two.</para>", "<para>Bar.</para><nl/><para>Gjb.</para>"),
+        ("<b>One.<br>Two.</b>", "<b>Bar.<br>Gjb.</b>"),
+    ] {
+        for format in [Format::Json, Format::Po, Format::Table, Format::Strings, Format::Xml] {
+            let message = |text: &str, source: &str| match format {
+                Format::Json => format!("{{\"a\": \"{text}\"}}"),
+                Format::Po => format!("msgid \"{source}\"\nmsgstr \"{text}\"\n"),
+                Format::Strings => format!("\"a\" = \"{text}\";"),
+                Format::Table => format!("a,b\n{text},\"{text}\"\n"),
+                _ => {
+                    let text = text.replace('<', "&lt;").replace('\'', "\\'");
+                    format!("<resources><string>{text}</string></resources>")
+                }
+            };
+            let source = message(if format == Format::Po { "" } else { text }, text);
+            // in XML, a tag without its other half is a word
+            if format == Format::Xml && text.contains("<li>") {
+                continue;
+            }
+            assert_eq!(turned(&source, format), message(want, text), "{text}");
+            let document = Document::read(source.into(), format, &Options::default()).expect(text);
+            assert!(document.units().iter().all(|unit| unit.text().matches(char::is_uppercase).count() == 1));
+        }
+    }
+    // names in a sentence that are those of blocks, too
+    let document = Document::read(
+        r#"{"a": "Open the <menu>settings</menu> of <address> now"}"#.into(),
+        Format::Json,
+        &Options::default(),
+    );
+    assert_eq!(document.expect("JSON").units()[0].text(), "Open the settings of now");
+}
+
+/// Each part of a field is a text, and the field is quoted as a whole.
+#[test]
+fn a_field_with_line_breaks_is_quoted_once() {
+    let table = "a,b\nOne.<br>Two.<hr>,x\n";
+    let document = Document::read(table.into(), Format::Table, &Options::default()).expect("a table");
+    let translated = |text: &str| Translated { text: text.into(), links: Vec::new() };
+    let written = document.write(&[translated("Eins, ja."), translated("Zwei."), translated("x")]);
+    assert_eq!(written.expect("a table"), b"a,b\n\"Eins, ja.<br>Zwei.<hr>\",x\n");
+}
+
+#[test]
+fn tabs_end_a_text() {
+    let json = r#"{"a": "Name:\tThe cat\t\tIt\nOne"}"#;
+    let want = r#"{"a": "Anzr:\tGur png\t\tVg\nBar"}"#;
+    assert_eq!(turned(json, Format::Json), want);
+    let document = Document::read(json.into(), Format::Json, &Options::default()).expect("JSON");
+    assert_eq!(document.units().len(), 4);
+}
+
+/// Programs show the translation of these messages as the names of those who translate.
+#[test]
+fn credits_of_po_have_no_translation() {
+    let po = "msgid \"translator-credits\"\nmsgstr \"\"\n
+msgctxt \"NAME OF TRANSLATORS\"\nmsgid \"Your names\"\nmsgstr \"\"\n
+msgid \"EMAIL OF TRANSLATORS\"\nmsgstr \"\"\n
+msgid \"Your names\"\nmsgstr \"\"\n";
+    let want = po.strip_suffix("\"\"\n").expect("an empty string").to_owned() + "\"Lbhe anzrf\"\n";
+    assert_eq!(turned(po, Format::Po), want);
+}
+
+/// Android's own form for tags that a program reads.
+#[test]
+fn tags_that_are_text_of_android_are_tags() {
+    let xml = r#"<resources><string name="a">Read &lt;a href=\"http://x\">the book&lt;/a>\nnow, it\'s &lt;b>good&lt;/b>.&lt;br/>Bye.</string>
+<string name="b">Run <tt>ls all</tt> for &lt;name>.<br/>It is.</string></resources>"#;
+    let want = [
+        ("Read", "Ernq"),
+        ("the book", "gur obbx"),
+        (r"now, it\'s", r"abj, vg\'f"),
+        ("good", "tbbq"),
+        ("Bye", "Olr"),
+        ("Run", "Eha"),
+        ("for", "sbe"),
+        ("It is", "Vg vf"),
+    ];
+    let want = want.iter().fold(xml.to_owned(), |text, (from, to)| text.replace(from, to));
+    assert_eq!(turned(xml, Format::Xml), want);
+}

@@ -1,7 +1,7 @@
 //! Android's `strings.xml`: text with backslashes, which `aapt` refuses if an apostrophe lacks one.
 //!
 //! A line break of the text (`\n`) ends a unit. Quotes without a backslash, which keep white space, and other escapes stay. So do
-//! references (`@string/name`), and `xliff:g`, which says that its content is not translated.
+//! references (`@string/name`), and `xliff:g`, which says that its content is not translated. Tags are elements, or text: `&lt;b>`.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,6 +10,7 @@ use regex_lite::Regex;
 
 use super::super::escape::Escape;
 use super::super::inline::{Inline, Style, unit};
+use super::super::message;
 use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml};
 
@@ -70,7 +71,7 @@ pub fn text(
     let mut parts = Markup::new();
     let mut line = Vec::new();
     let mut whole = |index: usize| xml.kept(index);
-    for token in xml.inline(nodes, &is_inline, &mut whole) {
+    for token in message::with_escaped_tags(xml.inline(nodes, &is_inline, &mut whole)) {
         let Inline::Text { raw, .. } = token else {
             line.push(token);
             continue;

@@ -1,5 +1,6 @@
 //! Markdown: paragraphs, headings, items and cells are units. Code, HTML blocks, front matter and link targets stay.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
@@ -13,14 +14,12 @@ type Spanned<'a> = (Event<'a>, Range<usize>);
 
 /// Cuts a document.
 pub fn read(markdown: &str, units: &mut Units) -> Markup {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_GFM;
     let (front, markdown) = markdown.split_at(front_matter(markdown));
-    let events: Vec<Spanned<'_>> = Parser::new_ext(markdown, options).into_offset_iter().collect();
+    let source = without_prices(markdown);
+    let mut events = events(&source);
+    if let Cow::Owned(_) = source {
+        events.iter_mut().for_each(|(event, _)| with_dollars(event));
+    }
     let mut reader = Reader {
         markdown,
         units,
@@ -39,6 +38,88 @@ pub fn read(markdown: &str, units: &mut Units) -> Markup {
     reader.flush();
     push(&mut reader.parts, &markdown[reader.done..]);
     reader.parts
+}
+
+fn events(markdown: &str) -> Vec<Spanned<'_>> {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM;
+    Parser::new_ext(markdown, options).into_offset_iter().collect()
+}
+
+/// Stands for a `$` that is no sign of a formula.
+const DOLLAR: char = '\u{1}';
+
+/// Markdown in which the parser takes no text between two prices for a formula. All places stay.
+fn without_prices(markdown: &str) -> Cow<'_, str> {
+    /// A sign that is one no more may leave another pair.
+    const MOST_PASSES: usize = 4;
+    let mut source = Cow::Borrowed(markdown);
+    if !markdown.contains('$') || markdown.contains(DOLLAR) {
+        return source;
+    }
+    for _ in 0..MOST_PASSES {
+        let found = events(&source).into_iter().filter_map(|(event, range)| match event {
+            Event::InlineMath(_) | Event::DisplayMath(_) => Some(range),
+            _ => None,
+        });
+        let texts: Vec<Range<usize>> = found.filter(|range| !is_formula(&source, range)).collect();
+        if texts.is_empty() {
+            break;
+        }
+        let mut masked = String::with_capacity(source.len());
+        let mut done = 0;
+        for range in texts {
+            masked += &source[done..range.start];
+            masked.extend(source[range.clone()].chars().map(|c| if c == '$' { DOLLAR } else { c }));
+            done = range.end;
+        }
+        masked += &source[done..];
+        source = Cow::Owned(masked);
+    }
+    source
+}
+
+/// Gives the text of an event its `$` back.
+fn with_dollars(event: &mut Event<'_>) {
+    let text = match event {
+        Event::Text(text) => text,
+        Event::Start(Tag::Link { id, .. } | Tag::Image { id, .. }) => id,
+        _ => return,
+    };
+    if text.contains(DOLLAR) {
+        *text = text.replace(DOLLAR, "$").into();
+    }
+}
+
+/// Whether what the parser takes for a formula is one, and not the text between two prices or variables: `$5-$10`, `$HOME/$USER`.
+fn is_formula(markdown: &str, range: &Range<usize>) -> bool {
+    let inside = markdown[range.clone()].trim_matches('$');
+    let behind = markdown[range.end..].chars().next();
+    let before = &markdown[..range.start];
+    let is_digit = |c: char| c.is_ascii_digit();
+    // `${a}/${b}`, `%1$s`
+    let is_placeholder = before.ends_with(is_digit) && before.trim_end_matches(is_digit).ends_with('%');
+    if is_placeholder || behind.is_some_and(|c| c.is_ascii_digit() || "${".contains(c)) {
+        return false;
+    }
+    // GitHub's form, and signs of TeX
+    if inside.starts_with('`') && inside.ends_with('`') || inside.contains(['\\', '^', '_']) {
+        return true;
+    }
+    let longest = inside.split(|c: char| !c.is_alphabetic()).map(|word| word.chars().count()).max();
+    let longest = longest.unwrap_or_default();
+    let is_amount = before.ends_with(is_digit) && longest == 0;
+    let has_space = inside.trim().contains(char::is_whitespace);
+    let is_price = has_space && longest >= 2 && inside.starts_with(|c: char| c.is_ascii_digit());
+    let is_text = longest >= 3 && (has_space || behind.is_some_and(char::is_alphanumeric));
+    let is_apart = has_space || longest >= 2 && inside != inside.trim_matches(' ');
+    let is_words = is_apart && !inside.contains(|c: char| c.is_ascii_digit() || "=+-*/<>()|,".contains(c));
+    inside.contains(char::is_alphanumeric) && !is_amount && !is_price && !is_text && !is_words
 }
 
 /// The length of the front matter. The parser takes rules with text between for front matter, too, so that it reads only the first.
@@ -109,19 +190,26 @@ impl Reader<'_, '_> {
                 };
             }
             Event::Text(text) => self.text(range, text),
+            Event::SoftBreak if self.run.is_empty() => {}
             Event::SoftBreak if definition_mark(&self.markdown[range.end..]) > 0 => self.flush(),
+            Event::SoftBreak if self.run.last().is_some_and(Inline::is_end) => {
+                // the line stays as it is, with the signs of the block at its beginning
+                let next = events.get(index + 1).map_or(range.end, |(_, next)| next.start);
+                let line = range.start..next.max(range.end);
+                self.push(&line, Inline::end(copied(&self.markdown[line.clone()])));
+            }
             Event::SoftBreak => self.push(range, Inline::text(raw, " ")),
+            Event::DisplayMath(_) if raw.contains('\n') => self.formula(events, index),
             Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {
                 self.push(range, Inline::Kept { raw: copied(raw), is_word: true });
             }
             Event::FootnoteReference(_) => self.push(range, Inline::Alone(copied(raw))),
             Event::InlineHtml(_) => {
-                for token in message::tokens(raw, Escape::None) {
-                    let token = match token {
-                        Inline::Text { raw, .. } => Inline::Alone(copied(raw)), // a comment
-                        tag => tag,
-                    };
-                    self.push(range, token);
+                // a comment may have tags
+                if raw.starts_with("<!") || raw.starts_with("<?") {
+                    self.push(range, Inline::Alone(copied(raw)));
+                } else {
+                    message::tokens(raw, Escape::None).into_iter().for_each(|tag| self.push(range, tag));
                 }
             }
             Event::HardBreak | Event::Rule | Event::TaskListMarker(_) | Event::Html(_) => self.flush(),
@@ -133,6 +221,17 @@ impl Reader<'_, '_> {
     fn is_in_directive(&self, range: &Range<usize>) -> bool {
         let next = self.directives.partition_point(|line| line.end < range.start);
         self.directives.get(next).is_some_and(|line| line.start <= range.end)
+    }
+
+    /// Ends the text before a formula with lines of its own, which stay.
+    fn formula(&mut self, events: &[Spanned<'_>], index: usize) {
+        if let Some((Event::SoftBreak, line)) = index.checked_sub(1).map(|before| &events[before])
+            && self.span.end == line.end
+            && self.run.pop().is_some()
+        {
+            self.span.end = line.start;
+        }
+        self.flush();
     }
 
     /// Adds to the run.
@@ -245,7 +344,8 @@ impl Reader<'_, '_> {
             return;
         }
         let before = self.units.0.len();
-        let run = std::mem::take(&mut self.run);
+        // the two tags of an element are events of their own
+        let run = message::with_elements(std::mem::take(&mut self.run));
         let link = run.iter().any(|token| matches!(token, Inline::Open { name, .. } if name == "Link"));
         let escape = Escape::Markdown { block: self.block, link };
         let parts = unit(run, Style::collapsing(escape), self.units);
@@ -260,17 +360,20 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The places of lines that begin or end a block for programs that make pages of Markdown: `:::note`, `!!! warning "Title"`.
+/// The places of lines that begin or end a block for programs that make pages of Markdown: `:::note`, `!!! warning "Title"`,
+/// `{{% notice %}}`, `{% include a %}`.
 fn directives(markdown: &str) -> Vec<Range<usize>> {
     const SIGNS: [&str; 3] = [":::", "!!! ", "??? "];
+    const SHORTCODES: [(&str, &str); 3] = [("{{%", "%}}"), ("{{<", ">}}"), ("{%", "%}")];
     let mut at = 0;
     let lines = markdown.split_inclusive('\n').map(|line| {
         at += line.len();
         (at - line.len(), line.trim_end_matches(['\r', '\n']))
     });
     let is_one = |line: &str| {
-        let line = line.trim_start_matches([' ', '\t', '>']);
-        SIGNS.iter().any(|sign| line.starts_with(sign))
+        let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
+        let is_between = |(start, end): &(&str, &str)| line.starts_with(start) && line.ends_with(end);
+        SIGNS.iter().any(|sign| line.starts_with(sign)) || SHORTCODES.iter().any(is_between)
     };
     lines.filter(|(_, line)| is_one(line)).map(|(start, line)| start..start + line.len()).collect()
 }
@@ -290,7 +393,8 @@ fn is_inline(event: &Event<'_>) -> bool {
         Event::Start(tag) => {
             matches!(tag, Emphasis | Strong | Strikethrough | Link { .. } | Image { .. })
         }
-        Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::InlineHtml(_) | Event::HardBreak => true,
+        Event::Text(_) | Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_) => true,
+        Event::SoftBreak | Event::InlineHtml(_) | Event::HardBreak => true,
         _ => false,
     }
 }

@@ -8,6 +8,10 @@ use super::super::message;
 use super::super::unescape::{Dialect, unescape};
 use super::super::unit::{Markup, Units, append, push};
 
+/// Messages of GNOME, and messages and contexts of KDE, that stand for the names of those who translate: a translation would be shown as one.
+const CREDITS: &[&str] =
+    &["translator-credits", "translator_credits", "NAME OF TRANSLATORS", "EMAIL OF TRANSLATORS"];
+
 /// A keyword with its strings.
 #[derive(Clone, Debug, Default)]
 struct Field {
@@ -23,14 +27,21 @@ pub fn read(po: &str, units: &mut Units) -> Result<Markup, DocumentError> {
     let mut parts = Markup::new();
     let mut done = 0;
     let mut messages: [String; 2] = Default::default();
+    let mut context = String::new();
+    let mut credits = false;
     for field in fields(po)? {
         match field.keyword.as_str() {
-            "msgid" => messages = [field.raw.clone(), field.raw],
+            "msgctxt" => context = field.raw,
+            "msgid" => {
+                credits = CREDITS.contains(&&*field.raw) || CREDITS.contains(&&*context);
+                context.clear();
+                messages = [field.raw.clone(), field.raw];
+            }
             "msgid_plural" => messages[1] = field.raw,
             keyword if keyword.starts_with("msgstr") && field.raw.is_empty() => {
                 let is_first = matches!(keyword, "msgstr" | "msgstr[0]");
                 let raw = &messages[usize::from(!is_first)];
-                if raw.is_empty() {
+                if raw.is_empty() || credits {
                     continue;
                 }
                 push(&mut parts, &po[done..=field.strings.start]);

@@ -1,11 +1,14 @@
 //! XLIFF 1.2 and 2: a source without a translation gets one, with its tags and their ids. Translations that are there stay.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
-use super::super::inline::{Inline, Style, has_words, unit};
+use super::super::inline::{Inline, Style, has_words};
+use super::super::message;
 use super::super::placeholders::placeholders;
+use super::super::tags::{ends_text, name};
 use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml, cdata};
 
@@ -31,7 +34,9 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
                 let [first, last] = place.replaced;
                 push(&mut parts, &source[done..first]);
                 push(&mut parts, &place.before);
-                text(&xml, place.source, units).into_iter().for_each(|part| append(&mut parts, part));
+                text(&xml, place.source, &place.segments, units)
+                    .into_iter()
+                    .for_each(|part| append(&mut parts, part));
                 push(&mut parts, "</target>");
                 done = last;
             }
@@ -45,17 +50,27 @@ pub fn read(source: &str, units: &mut Units) -> Result<Markup, DocumentError> {
 }
 
 /// The content of a source, or of its copy with segments, each of which is a text.
-fn text(xml: &Xml<'_>, source: usize, units: &mut Units) -> Markup {
-    let is_segment = |&index: &usize| {
-        let is_text = xml.nodes[index].kind == Kind::Start && xml.nodes[index].name == "mrk";
-        is_text && xml.attribute(index, "mtype") == Some("seg")
-    };
+///
+/// * `target`: segments of the target, of which those with text stay
+fn text(xml: &Xml<'_>, source: usize, target: &[usize], units: &mut Units) -> Markup {
     let mut parts = Markup::new();
     let (mut done, end) = (source + 1, xml.nodes[source].end);
-    for segment in xml.children(source).filter(is_segment) {
+    let ids = target.iter().filter_map(|&segment| Some((xml.attribute(segment, "mid")?, segment)));
+    let translated: HashMap<&str, usize> = ids.collect();
+    for segment in segments(xml, source) {
+        if xml.nodes[segment].kind != Kind::Start {
+            continue;
+        }
         push(&mut parts, &xml.source[xml.nodes[done].range.start..xml.nodes[segment].range.end]);
         let last = xml.nodes[segment].end;
-        content(xml, segment + 1..last, units).into_iter().for_each(|part| append(&mut parts, part));
+        let id = xml.attribute(segment, "mid");
+        let known = id.and_then(|id| translated.get(id));
+        match known.map(|&other| inside(xml, other)).filter(|text| !text.trim().is_empty()) {
+            Some(translation) => push(&mut parts, translation),
+            None => {
+                content(xml, segment + 1..last, units).into_iter().for_each(|part| append(&mut parts, part))
+            }
+        }
         done = last;
     }
     match parts.is_empty() {
@@ -65,6 +80,27 @@ fn text(xml: &Xml<'_>, source: usize, units: &mut Units) -> Markup {
             parts
         }
     }
+}
+
+/// The segments of a source or a target, also those in other elements.
+fn segments(xml: &Xml<'_>, element: usize) -> Vec<usize> {
+    let (mut index, mut segments) = (element + 1, Vec::new());
+    while index < xml.nodes[element].end {
+        let node = &xml.nodes[index];
+        let is_element = matches!(node.kind, Kind::Start | Kind::Empty);
+        let is_one = is_element && node.name == "mrk" && xml.attribute(index, "mtype") == Some("seg");
+        if is_one {
+            segments.push(index);
+        }
+        index = if is_one { node.end.max(index) + 1 } else { index + 1 };
+    }
+    segments
+}
+
+/// What is between the tags of an element.
+fn inside<'a>(xml: &Xml<'a>, element: usize) -> &'a str {
+    let [start, end] = [&xml.nodes[element].range, &xml.nodes[xml.nodes[element].end].range];
+    &xml.source[start.end..end.start.max(start.end)]
 }
 
 fn content(xml: &Xml<'_>, nodes: Range<usize>, units: &mut Units) -> Markup {
@@ -77,11 +113,21 @@ fn content(xml: &Xml<'_>, nodes: Range<usize>, units: &mut Units) -> Markup {
         match is_kept(index) {
             true => xml.kept(index),
             false if is_variable(xml, index) => Inline::Kept { raw: copied(raw), is_word: true },
+            false if is_break(xml, index) => Inline::end(copied(raw)),
             false => Inline::Alone(copied(raw)),
         }
     };
-    let tokens = xml.inline(nodes, &is_inline, &mut whole);
-    unit(tokens, Style::new(Escape::Markup), units)
+    let tokens = message::with_escaped_tags(xml.inline(nodes, &is_inline, &mut whole));
+    message::choices(tokens, &Style::new(Escape::Markup), units)
+}
+
+/// Whether a code stands for a line break, or for a tag that ends a text.
+fn is_break(xml: &Xml<'_>, index: usize) -> bool {
+    let node = &xml.nodes[index];
+    let content: String = xml.texts(index + 1..node.end.max(index + 1)).collect();
+    let tag = html_escape::decode_html_entities(content.trim());
+    let is_tag = tag.starts_with('<') && tag.find('>') == Some(tag.len() - 1);
+    xml.attribute(index, "ctype") == Some("lb") || is_tag && ends_text(&name(&tag), false)
 }
 
 /// Whether a code stands for a name or a number of the sentence, and not for a tag: `<x id="INTERPOLATION" equiv-text="{{name}}"/>` of
@@ -99,7 +145,8 @@ fn is_variable(xml: &Xml<'_>, index: usize) -> bool {
     let is_placeholder = |text: &str| {
         !has_words(text) && placeholders(text).iter().any(|place| !text[place.clone()].starts_with('&'))
     };
-    let is_name = |name: &str| xml.attribute(index, name).is_some_and(|id| id.starts_with("INTERPOLATION"));
+    let is_of_angular = |id: &str| id.starts_with("INTERPOLATION") || id.starts_with("ICU");
+    let is_name = |name: &str| xml.attribute(index, name).is_some_and(is_of_angular);
     is_name("id") || is_name("equiv") || shown.chain([&*content]).any(is_placeholder)
 }
 
@@ -111,6 +158,8 @@ struct Pair {
     replaced: [usize; 2],
     /// Markup before the translation.
     before: String,
+    /// Segments of the target, some of which are empty.
+    segments: Vec<usize>,
 }
 
 /// Whether a target is said to be no translation yet: tools put the source there.
@@ -119,15 +168,27 @@ fn is_waiting(xml: &Xml<'_>, elements: [usize; 2]) -> bool {
     states.into_iter().any(|state| matches!(state, "new" | "needs-translation" | "initial"))
 }
 
+/// The segments of a target if one of them is empty, and nothing else of the target is text.
+fn waiting_segments(xml: &Xml<'_>, target: usize) -> Vec<usize> {
+    let segments = segments(xml, target);
+    let is_blank = |nodes: Range<usize>| xml.texts(nodes).all(|text| text.trim().is_empty());
+    let mut at = target + 1;
+    for &segment in &segments {
+        if !is_blank(at..segment) {
+            return Vec::new();
+        }
+        at = xml.nodes[segment].end.max(segment) + 1;
+    }
+    let is_waiting = |&segment: &usize| is_blank(segment..xml.nodes[segment].end.max(segment));
+    let is_one = is_blank(at..xml.nodes[target].end.max(at)) && segments.iter().any(is_waiting);
+    if is_one { segments } else { Vec::new() }
+}
+
 fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
     let child = |name: &str| xml.children(holder).find(|&child| xml.nodes[child].name == name);
     let source = child("source").filter(|&source| xml.nodes[source].kind == Kind::Start)?;
-    let segments = child("seg-source").filter(|&segments| xml.nodes[segments].kind == Kind::Start);
-    let text = segments.unwrap_or(source);
-    let content_of = |element: usize| {
-        let [start, end] = [&xml.nodes[element].range, &xml.nodes[xml.nodes[element].end].range];
-        xml.source[start.end..end.start.max(start.end)].trim()
-    };
+    let copy = child("seg-source").filter(|&copy| xml.nodes[copy].kind == Kind::Start);
+    let text = copy.unwrap_or(source);
     match child("target") {
         Some(target) => {
             let end = xml.nodes[target].end.max(target);
@@ -136,12 +197,13 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
                 Kind::CData => cdata(xml.token(index)).trim().is_empty(),
                 _ => false,
             };
+            let segments = if copy.is_some() { waiting_segments(xml, target) } else { Vec::new() };
             let is_empty = xml.nodes[target].kind == Kind::Empty || (target + 1..end).all(is_blank);
-            let is_empty =
-                is_empty || is_waiting(xml, [holder, target]) && content_of(target) == content_of(source);
+            let is_copy = || inside(xml, target).trim() == inside(xml, source).trim();
+            let is_empty = is_empty || !segments.is_empty() || is_waiting(xml, [holder, target]) && is_copy();
             let tag = xml.token(target).trim_end_matches('>').trim_end_matches('/').trim_end();
             let replaced = [xml.nodes[target].range.start, xml.nodes[end].range.end];
-            is_empty.then(|| Pair { source: text, replaced, before: format!("{tag}>") })
+            is_empty.then(|| Pair { source: text, replaced, before: format!("{tag}>"), segments })
         }
         None => {
             // behind the source, and behind its segments
@@ -150,9 +212,14 @@ fn pair(xml: &Xml<'_>, holder: usize) -> Option<Pair> {
             let start = xml.nodes[source].range.start;
             let indent = &xml.source[..start];
             let indent = &indent[indent.trim_end_matches([' ', '\t']).len()..];
-            let line = xml.source[..start - indent.len()].ends_with('\n');
-            let break_line = if line { format!("\n{indent}") } else { String::new() };
-            Some(Pair { source: text, replaced: [place, place], before: format!("{break_line}<target>") })
+            let before = &xml.source[..start - indent.len()];
+            let break_line = match before.ends_with('\n') {
+                true if before.ends_with("\r\n") => format!("\r\n{indent}"),
+                true => format!("\n{indent}"),
+                false => String::new(),
+            };
+            let before = format!("{break_line}<target>");
+            Some(Pair { source: text, replaced: [place, place], before, segments: Vec::new() })
         }
     }
 }

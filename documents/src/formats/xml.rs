@@ -5,7 +5,9 @@ use std::ops::Range;
 use super::super::error::DocumentError;
 use super::super::escape::Escape;
 use super::super::inline::{Style, unit};
+use super::super::message;
 use super::super::placeholders::is_code;
+use super::super::tags::is_code_alone;
 use super::super::unit::{Markup, Units, append, copied, push};
 use super::super::xml::{Kind, Xml};
 use super::android;
@@ -49,7 +51,7 @@ pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, 
         let mut whole = |index: usize| xml.kept(index);
         // in XML of any kind, text that is not escaped is code more often than text
         let is_inline = |index: usize| xml.nodes[index].kind != Kind::CData && !is_kept(index);
-        let tokens = xml.inline(nodes, &is_inline, &mut whole);
+        let tokens = message::with_escaped_tags(xml.inline(nodes, &is_inline, &mut whole));
         unit(tokens, Style::collapsing(Escape::Markup), units)
     };
     if is_fragment {
@@ -60,7 +62,8 @@ pub fn read(source: &str, kept: &[String], units: &mut Units) -> Result<Markup, 
     while index < xml.nodes.len() {
         let node = &xml.nodes[index];
         push(&mut parts, xml.token(index));
-        if node.kind == Kind::Start && is_kept(index) {
+        let is_code = has_text[index] && is_code_alone(&node.name);
+        if node.kind == Kind::Start && (is_kept(index) || is_code) {
             push(&mut parts, if index + 1 < node.end { xml.raw(index + 1, node.end - 1) } else { "" });
             index = node.end;
         } else if node.kind == Kind::Start && has_text[index] {
