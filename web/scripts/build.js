@@ -45,9 +45,11 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 execFileSync(process.execPath, [tsc, '-p', join(WEB, 'ts')], { stdio: 'inherit' });
 
 const manifest = {};
-for (const { name, sha256 } of filesOf(MODEL)) {
+const sizes = {};
+for (const { name, bytes, sha256 } of filesOf(MODEL)) {
   copyFileSync(join(MODEL, name), join(DIST, 'model', name));
   manifest[name] = sha256;
+  sizes[name] = bytes;
 }
 for (const [name, folder] of Object.entries(MODULES)) {
   copyFileSync(join(folder, `${name}_bg.wasm`), join(DIST, `${name}_bg.wasm`));
@@ -71,7 +73,7 @@ for (const { platform, entries } of BUNDLES) {
     input: Object.fromEntries(entries.map((name) => [name, join(WEB, 'ts', `${name}.ts`)])),
     platform,
     plugins: [glue],
-    transform: { target: 'es2022', define: { __MODEL_MANIFEST__: JSON.stringify(manifest) } },
+    transform: { target: 'es2022', define: { __MODEL_MANIFEST__: JSON.stringify(manifest), __MODEL_SIZES__: JSON.stringify(sizes) } },
   });
   const chunkFileNames = `${platform}-[name]-[hash].js`;
   await bundle.write({ dir: DIST, format: 'esm', chunkFileNames, minify: 'dce-only', comments: false });

@@ -45,12 +45,19 @@ function script(folder, files) {
 ${lines(({ name }) => `new URL('./${name}', import.meta.url).href`)}  },
   manifest: {
 ${lines(({ sha256 }) => `'${sha256}'`)}  },
+  sizes: {
+${lines(({ bytes }) => bytes)}  },
 };
 `;
 }
 
 const TYPES = `/** For the \`model\` option of \`Translator.create\`. */
-declare const model: { name: string; urls: Record<string, string>; manifest: Record<string, string> };
+declare const model: {
+  name: string;
+  urls: Record<string, string>;
+  manifest: Record<string, string>;
+  sizes: Record<string, number>;
+};
 export default model;
 `;
 

@@ -528,12 +528,13 @@ test('what a browser lacks is said', async ({ api, server }) => {
   });
   expect(noSimd).toMatchObject({ kind: 'unsupported', availability: 'unavailable' });
   expect(noSimd.message).toContain('WebAssembly with SIMD');
+  expect(noSimd.message).toContain('Chrome 108, Firefox 114, Safari 16.4'); // as in the README
   server.rules = [{ path: 'wordloom_web_bg.wasm', status: 404 }];
   const noWasm = await api.evaluate(() => wordloom.Translator.create().catch(({ kind, message }) => `${kind}: ${message}`));
   expect(noWasm).toMatch(/^network: .*wordloom_web_bg\.wasm answered 404/);
   server.rules = [{ path: 'worker.js', status: 404 }];
   const noWorker = await api.evaluate(() => wordloom.Translator.create().catch(({ kind, message }) => `${kind}: ${message}`));
-  expect(noWorker).toMatch(/^internal: .*worker/);
+  expect(noWorker).toMatch(/^network: worker\.js could not be fetched/);
 });
 
 test('in the thread of the caller', async ({ api }) => {

@@ -167,6 +167,8 @@ test('wrong sums, of large files and of small ones', async ({ api, hub }) => {
   hub.falsify(TINY, 'model.safetensors');
   const large = await load(api, hub, TINY);
   expect(large.error).toMatchObject({ kind: 'integrity', message: expect.stringContaining('expected ffff') });
+  expect(large.error?.message).toContain('is not the file that the hub names: its SHA-256');
+  expect(large.error?.message).not.toContain('manifest');
   hub.publish(TINY, SMALL);
   hub.falsify(TINY, 'vocab.json');
   const small = await load(api, hub, TINY);
@@ -191,6 +193,14 @@ test('too many requests, cut connections, and servers that are down', async ({ a
   expect(much.error).toMatchObject({ kind: 'network', message: expect.stringContaining('status 429: too many requests. Try again in 600 s') });
   hub.rules = [{ path: '/api/', status: 200, body: '<html>' }];
   expect((await load(api, hub, NAME)).error?.message).toContain('did not answer with JSON');
+});
+
+test('the sizes of all files are known from the start', async ({ api, hub }) => {
+  const { events } = await load(api, hub, NAME);
+  const all = events.filter((event) => event.stage === 'download');
+  const bytes = NEEDED.reduce((sum, file) => sum + statSync(BUNDLED_MODEL + file).size, 0);
+  expect(new Set(all.map(({ total }) => total))).toEqual(new Set([bytes]));
+  expect(all.at(-1)?.loaded).toBe(bytes);
 });
 
 test('a name is told from an address', async ({ api, server, hub }) => {
@@ -236,6 +246,15 @@ test('names in Node: from the hub, and from its cache on disk', async ({ hub }) 
     writeFileSync(join(cached, 'refs/main'), '1'.repeat(40));
     expect((await run()).stdout).toBe('Danke.\n');
     expect(hub.requests).toEqual([]);
+    // Asked for news: there are none, and then there is no network.
+    writeFileSync(join(home, 'by-name.mjs'), code.replace('{ model:', '{ update: true, onProgress: (event) => event.stage === "warning" && console.log(event.message), model:'));
+    expect((await run()).stdout).toBe('Danke.\n');
+    expect(hub.requests.map(({ path }) => path)).toEqual([expect.stringContaining('/api/models/')]);
+    hub.disappear();
+    expect((await run()).stdout).toMatch(/is used as it is\.\nDanke\.\n$/);
+    writeFileSync(join(home, 'by-name.mjs'), code.replace(NAME, TINY));
+    const missing = await run().catch((error: { stderr: string }) => error.stderr);
+    expect(missing).toContain(`Offline: these models are here: ${NAME}.`);
   } finally {
     rmSync(home, { recursive: true });
   }

@@ -3,6 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import type { BrowserContext, Page } from '@playwright/test';
+import type * as Documents from '../ts/documents.ts';
+import type * as Train from '../ts/train.ts';
 import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
 import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
 import { expectWithin } from './support/machine.ts';
@@ -238,6 +240,9 @@ test('two tabs: one downloads', async ({ api, server, context }) => {
   // The waiting tab shows the progress of the other.
   const shown = outcomes.map((outcome) => downloads(outcome).filter(({ file }) => file === WEIGHTS).length);
   expect(Math.min(...shown)).toBeGreaterThan(1);
+  const shares = outcomes.map((outcome) => downloads(outcome).map(({ loaded, total }) => loaded / total));
+  for (const share of shares) expect(share).toEqual([...share].sort((a, b) => a - b));
+  expect(Math.min(...shares.map((share) => share.filter((part) => part > 0.1 && part < 1).length))).toBeGreaterThan(0);
 });
 
 test('sums are checked', async ({ api, server }) => {
@@ -286,6 +291,142 @@ test('files that are damaged', async ({ api, server }) => {
   expect(error?.message).toContain('config.json');
   server.rules = [{ path: WEIGHTS, body: 'not weights at all', type: 'application/octet-stream' }];
   expect((await load(api, { model, cache: 'none' })).error?.kind).toBe('input');
+});
+
+test('a damaged file leaves the store, and the next call fetches it again', async ({ api, server }) => {
+  const model = `${server.url}/model/`;
+  for (const [name, body] of [['config.json', '{ "a'], ['vocab.json', '{ "a'], ['source.spm', 'no pieces'], [WEIGHTS, 'not weights at all']] as const) {
+    server.rules = [{ path: `/model/${name}`, body, type: 'application/octet-stream' }];
+    const { error } = await load(api, { model });
+    expect(error, name).toMatchObject({ kind: 'input', message: expect.stringContaining('The stored file was removed') });
+    expect(error?.message).toContain(name);
+    // the server has the whole file by now
+    server.rules = [];
+    server.requests.length = 0;
+    expect((await load(api, { model })).text, name).toBe('Danke.');
+    expect(server.requestsFor(`/model/${name}`)).toHaveLength(1);
+    expect(server.requestsFor('/model/generation_config.json')).toEqual([]);
+    server.requests.length = 0;
+    expect((await load(api, { model })).text).toBe('Danke.');
+    expect(server.requestsFor('/model/')).toEqual([]);
+    await api.evaluate(async () => {
+      for (const { id } of await wordloom.storedModels()) await wordloom.removeStoredModel(id);
+    });
+  }
+});
+
+test('a stored file that was damaged on disk is fetched again', async ({ api, server }) => {
+  const model = `${server.url}/model/`;
+  expect((await load(api, { model })).text).toBe('Danke.');
+  await api.evaluate(async () => {
+    const all = await (await navigator.storage.getDirectory()).getDirectoryHandle('wordloom');
+    for await (const folder of all.values()) {
+      const file = await (folder as FileSystemDirectoryHandle).getFileHandle('config.json');
+      const { size } = await file.getFile();
+      const stream = await file.createWritable();
+      await stream.write('{'.repeat(size));
+      await stream.close();
+    }
+  });
+  server.requests.length = 0;
+  expect((await load(api, { model })).error?.message).toContain('The stored file was removed: the next call downloads it again');
+  expect(server.requestsFor('/model/')).toEqual([]);
+  expect((await load(api, { model })).text).toBe('Danke.');
+  expect(server.requestsFor('/model/').map(({ path }) => path)).toEqual(['/model/config.json']);
+});
+
+test('progress never goes back', async ({ api, server }) => {
+  for (const model of [undefined, `${server.url}/model/`]) {
+    for (const cache of ['preferred', 'preferred', 'none'] as const) {
+      const shares = downloads(await load(api, { cache, ...(model === undefined ? {} : { model }) })).map(({ loaded, total }) => loaded / total);
+      expect(shares.length).toBeGreaterThan(5);
+      expect(shares).toEqual([...shares].sort((a, b) => a - b));
+      expect(shares.at(-1)).toBe(1);
+      expect(shares.filter((share) => share === 1).length).toBeLessThan(4);
+    }
+  }
+  // the package knows the sizes of its own files
+  const totals = downloads(await load(api, { cache: 'none' })).map(({ total }) => total);
+  expect(new Set(totals).size).toBe(1);
+});
+
+test('an engine that cannot start', async ({ api, server }) => {
+  const create = (options = {}, from = '') =>
+    api.evaluate(
+      async ([options, from]) => {
+        const { Translator } = from === '' ? wordloom : ((await import(`${from}/dist/index.js`)) as typeof wordloom);
+        const error = await Translator.create(options).catch((error) => error);
+        return `${error.kind} ${error.code}: ${error.message}`;
+      },
+      [options, from] as const,
+    );
+  const notFetched = /^network no-engine: worker\.js could not be fetched\. .*JavaScript.*worker-src/;
+  server.rules = [{ path: '/worker.js', status: 404 }];
+  expect(await create()).toMatch(notFetched);
+  server.rules = [{ path: '/worker.js', body: '<!doctype html>' }];
+  expect(await create()).toMatch(notFetched);
+  server.rules = [{ path: '/worker.js', drop: true }];
+  expect(await create()).toMatch(notFetched);
+  server.rules = [{ path: 'wordloom_web_bg.wasm', body: '<!doctype html>' }];
+  expect(await create()).toMatch(/^network no-engine: http:\/\/.*\/wordloom_web_bg\.wasm answered with an HTML page\. Serve it/);
+  server.rules = [{ path: 'wordloom_web_bg.wasm', drop: true }];
+  expect(await create()).toMatch(/^network no-engine: .*wordloom_web_bg\.wasm could not be fetched\. .*connect-src/);
+  server.rules = [];
+  server.policy = "worker-src 'none'";
+  await openHarness(api, server);
+  expect(await create()).toMatch(notFetched);
+  server.headers = { 'Access-Control-Allow-Origin': '*' };
+  const elsewhere = server.url.replace('localhost', '127.0.0.1');
+  expect(await create({}, elsewhere)).toMatch(/^unsupported undefined: .*worker\.js as a worker: serve the package from this page's own origin, or pass `worker: false`\.$/);
+  expect(await create({ worker: false }, elsewhere)).toMatch(/^undefined undefined/);
+});
+
+test('a model as bytes, of a training, and as the namespace of a package', async ({ api, server }) => {
+  const found = await api.evaluate(async (url) => {
+    const { Trainer } = (await import(`${'/dist/train.js'}`)) as typeof Train;
+    const wrong: string[] = [];
+    for (const options of [{ model: { dModel: 10, heads: 4 } }, { recipe: { batch: 5000 } }, { recipe: { labelSmoothing: 2 } }, { recipe: { rate: 11 } }]) {
+      await Trainer.create(options).catch((error) => wrong.push(`${error.kind}: ${error.message}`));
+    }
+    const trainer = await Trainer.create({ model: { layers: 1, dModel: 16, heads: 2 }, task: { rule: 'copy', symbols: 4 } });
+    const before = trainer.info.step;
+    await trainer.train({ steps: 3 });
+    const model = await trainer.save();
+    trainer.destroy();
+    const translator = await wordloom.Translator.create({ device: 'cpu', model });
+    const { sentences } = await translator.translate('abcdabcd');
+    translator.destroy();
+    const names = ['config.json', 'generation_config.json', 'tokenizer_config.json', 'vocab.json', 'source.spm', 'target.spm', 'model.safetensors'];
+    const urls = Object.fromEntries(names.map((name) => [name, url + name]));
+    const namespace = { default: { name: 'a package', urls, manifest: {} } };
+    const of = await wordloom.Translator.create({ device: 'cpu', model: namespace });
+    const { text } = await of.translate('Thank you.');
+    of.destroy();
+    return { wrong, before, after: trainer.info.step, sentences: sentences.length, text, label: of.info.model.label };
+  }, `${server.url}/model/`);
+  expect(found).toMatchObject({ before: 0, after: 3, sentences: 1, text: 'Danke.', label: 'a package' });
+  // the names are those that the caller wrote
+  expect(found.wrong).toEqual([
+    expect.stringMatching(/^input: model\.dModel is 10; it must be even, and a multiple of the 4 heads/),
+    expect.stringMatching(/^input: recipe\.batch is 5000; it must be 1 to 1024/),
+    expect.stringMatching(/^input: recipe\.labelSmoothing is 2/),
+    expect.stringMatching(/^input: recipe\.rate is 11/),
+  ]);
+});
+
+test('a damaged document names its file', async ({ api }) => {
+  const message = await api.evaluate(async () => {
+    const { translateDocument } = (await import(`${'/dist/documents.js'}`)) as typeof Documents;
+    const translator = await wordloom.Translator.create({ device: 'cpu' });
+    const refuse = (options?: object) =>
+      translateDocument(translator, { name: 'a letter.docx', data: new Uint8Array(9) }, options).catch((error) => `${error.kind}: ${error.message}`);
+    const found = [await refuse(), await refuse({ onprogress() {} }), await refuse(new AbortController().signal)];
+    translator.destroy();
+    return found;
+  });
+  expect(message[0]).toMatch(/^input: .*a letter\.docx/);
+  expect(message[1]).toMatch(/^input: translateDocument has no "onprogress"; there are beams, (?!.*(nBest|attention)).*columns, via, onProgress\.$/);
+  expect(message[2]).toMatch(/^input: The options must be an object, and are an AbortSignal/);
 });
 
 test('no network', async ({ api, server }) => {
@@ -394,6 +535,9 @@ test('options that do not exist', async ({ api }) => {
   expect(await create({ cache: 'maybe' })).toMatch(/^input: cache is "maybe"/);
   expect(await create({ model: 'https://[' })).toMatch(/^input: "https:\/\/\[" is not a URL/);
   expect(await create({ model: 7 })).toMatch(/^input: model must be/);
+  expect(await create({ model: 'a/b', endpoint: 'huggingface.co', token: 'hf_x' })).toMatch(/^input: endpoint is "huggingface\.co"; it must begin with https:/);
+  expect(await create({ model: { name: 'x', urls: undefined, manifest: {} } })).toMatch(/^input: model must be|^input: model\.urls must be an object of texts/);
+  expect(await create({ model: { 'config.json': 5 } })).toMatch(/^input: model holds config\.json, which must be a Uint8Array/);
   const missing = await api.evaluate(() => core.Translator.create({} as never).catch((error) => error.message));
   expect(missing).toContain('There is no model');
 });

@@ -12,8 +12,8 @@ test('translates as the browser would', async ({ api, server }) => {
       ...pair,
       monitor(monitor) {
         monitor.addEventListener('downloadprogress', (event) => {
-          progress.push((event as ProgressEvent).loaded);
-          total = (event as ProgressEvent).total;
+          progress.push(event.loaded);
+          total = event.total;
         });
       },
     });
@@ -24,19 +24,27 @@ test('translates as the browser would', async ({ api, server }) => {
     const pieces: string[] = [];
     for await (const piece of translator.translateStreaming(text) as unknown as AsyncIterable<string>) pieces.push(piece);
     const usage = await translator.measureInputUsage(text);
+    const none = translator as unknown as Record<'translate' | 'measureInputUsage' | 'translateStreaming', () => unknown>;
+    const missing = async (call: () => unknown) => Promise.resolve().then(call).then(String, (error: Error) => error.constructor.name);
+    const without = [
+      await missing(() => none.translate()),
+      await missing(() => none.measureInputUsage()),
+      await missing(() => none.translateStreaming()),
+    ];
     const { sourceLanguage, targetLanguage, inputQuota } = translator;
     translator.destroy();
     const name = (error: Error) => `${error.constructor.name} ${error.name}`;
     const destroyed = await translator.translate('x').catch(name);
     const after = await Translator.availability(pair);
     return {
-      before, during, after, progress, total, whole, pieces, usage, sourceLanguage, targetLanguage, inputQuota, destroyed,
+      before, during, after, progress, total, whole, pieces, usage, without, sourceLanguage, targetLanguage, inputQuota, destroyed,
     };
   });
   expect(result).toMatchObject({
     before: 'downloadable',
     after: 'available',
     total: 1,
+    without: ['TypeError', 'TypeError', 'TypeError'],
     sourceLanguage: 'en-GB',
     targetLanguage: 'de',
     inputQuota: Infinity,

@@ -6,8 +6,10 @@ import { addressOf } from './loading/address.js';
 import { keyOf, lockName, storeFor } from './loading/store.js';
 import { hasSimd } from './simd.js';
 
+/** As in the browser's Translator API: `available` is stored here, `downloadable` not yet. */
 export type Availability = 'available' | 'downloadable' | 'downloading' | 'unavailable';
 
+/** Source and target language. */
 export interface LanguagePair {
   /** BCP 47: `en`, `en-GB`. Default: the model's source language. */
   sourceLanguage?: string;

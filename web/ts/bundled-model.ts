@@ -2,6 +2,8 @@ import type { WireSource } from './protocol.js';
 
 /** SHA-256 of each file of the bundled model; written by the build. */
 declare const __MODEL_MANIFEST__: Record<string, string>;
+/** And its bytes. */
+declare const __MODEL_SIZES__: Record<string, number>;
 
 /** The languages of the bundled model. */
 export const BUNDLED_LANGUAGES = { source: 'en', target: 'de' } as const;
@@ -15,6 +17,7 @@ export function bundledModel(): Extract<WireSource, { from: 'bundle' }> {
     from: 'bundle',
     label: 'the bundled model',
     manifest: __MODEL_MANIFEST__,
+    sizes: __MODEL_SIZES__,
     urls: {
       'config.json': new URL('./model/config.json', import.meta.url).href,
       'generation_config.json': new URL('./model/generation_config.json', import.meta.url).href,

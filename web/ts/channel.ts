@@ -4,8 +4,8 @@ import { inThread } from './in-thread.js';
 import { toWorker } from './worker-channel.js';
 
 export function workerChannel(): Channel {
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'wordloom' });
-  return toWorker(worker, 'worker.js');
+  const start = () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'wordloom' });
+  return toWorker(start, 'worker.js', ', or pass `worker: false`');
 }
 
 /** The engine in this thread. Its code is fetched on demand. */

@@ -13,21 +13,41 @@ export function onlyKnown(name: string, given: unknown, known: readonly string[]
   throw new WordloomError('input', `${name} has no ${JSON.stringify(other)}; ${are} ${known.join(', ')}.`);
 }
 
-/** Throws if the options of a call are not an object; `undefined` and `null` are no options. The engine checks the names. */
+/** Options of a search. */
+export const SEARCH = [
+  ...['beams', 'nBest', 'lengthPenalty', 'maxLength', 'minLength', 'earlyStopping', 'noRepeatNgramSize', 'repetitionPenalty'],
+  ...['sourceLanguage', 'targetLanguage', 'signal'],
+];
+/** And of sampling. */
+export const SAMPLING = [...SEARCH, 'sample', 'temperature', 'topK', 'topP', 'seed'];
+export const OF_TRANSLATE = [
+  ...SAMPLING,
+  ...['task', 'document', 'attention', 'keepAttention', 'alignments', 'glossary', 'glossaryMode'],
+];
+
+/** Throws unless the options of a call are an object; `undefined` and `null` are no options. */
 export function anyOptions(options: unknown): void {
   if (options === undefined || options === null) return;
-  if (typeof options === 'object' && !Array.isArray(options)) {
-    // JSON, which the engine gets, has no such values
-    const [big] = Object.entries(options).find(([, value]) => typeof value === 'bigint') ?? [];
-    if (big === undefined) return;
-    throw new WordloomError('input', `${big} is a BigInt; it must be a number.`);
-  }
-  throw new WordloomError('input', `The options must be an object, and are a ${Array.isArray(options) ? 'list' : typeof options}.`);
+  if (typeof options === 'object' && !Array.isArray(options) && !isSignal(options)) return;
+  const are = Array.isArray(options) ? 'a list' : isSignal(options) ? 'an AbortSignal: give { signal }' : `a ${typeof options}`;
+  throw new WordloomError('input', `The options must be an object, and are ${are}.`);
+}
+
+/** And unless they are values that can be sent to the engine, of known names. Without `known`, the engine checks the names. */
+export function plainOptions(options: unknown, call = '', known?: readonly string[]): void {
+  anyOptions(options);
+  if (known && options) onlyKnown(call, options, known);
+  // neither JSON, which the engine gets, nor a message to a worker has such values
+  const wrong = Object.entries(options ?? {}).find(([, value]) => typeof value === 'bigint' || typeof value === 'function');
+  if (wrong) throw new WordloomError('input', `${wrong[0]} is a ${typeof wrong[1]}, which no option is.`);
 }
 
 /** As `onlyKnown`, for options that can be left out. */
 export function onlyOptions(options: unknown, known: readonly string[] = ['signal']): void {
-  if (options !== undefined && options !== null) onlyKnown('The last argument', options, known);
+  if (options === undefined || options === null) return;
+  // a signal has no keys of its own
+  if (isSignal(options)) throw new WordloomError('input', 'The last argument is an AbortSignal: give { signal }.');
+  onlyKnown('The last argument', options, known);
 }
 
 /** Throws unless `value` is one of `allowed`. */
@@ -38,7 +58,7 @@ export function oneOf<T extends string>(name: string, value: unknown, allowed: r
 
 export function wholeNumber(value: unknown, name: string): number {
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32) return value as number;
-  throw new WordloomError('input', `${name} must be a whole number from 0 on, and is ${String(value)}.`);
+  throw new WordloomError('input', `${name} must be a whole number from 0 on, and is ${typeof value === 'string' ? shown(value) : String(value)}.`);
 }
 
 export function trueOrFalse(value: unknown, name: string): boolean {

@@ -10,6 +10,7 @@ export interface PassOver {
   slow: string[];
 }
 
+/** The result of `checkDevice`. */
 export interface DeviceCheck {
   /** Whether every kernel was right. */
   right: boolean;

@@ -8,6 +8,7 @@ import type { CallOptions } from './types.js';
 export type { DeviceCheck, PassOver } from './check-types.js';
 export { WordloomError, type ErrorKind } from './errors.js';
 
+/** Options of `checkDevice`. */
 export interface CheckOptions extends CallOptions {
   /** `auto` (default): a hardware GPU. `gpu` also takes software adapters, where a check takes a minute or more. */
   device?: 'auto' | 'gpu';

@@ -27,7 +27,10 @@ export class Client {
     this.#progress = progress;
     channel.listen(
       (message) => this.#receive(message),
-      (error) => this.#crash(new WordloomError('internal', `The engine has stopped: ${text(error)}`, { cause: error })),
+      (error) => {
+        const known = error instanceof WordloomError;
+        this.#crash(known ? error : new WordloomError('internal', `The engine has stopped: ${text(error)}`, { cause: error }));
+      },
     );
   }
 

@@ -1,6 +1,6 @@
 /** The worker's side of a document: it is read, and written with translations that come from elsewhere. */
 import type { WireText } from './document-types.js';
-import { toWire, WordloomError } from './errors.js';
+import { fromWire, toWire, WordloomError } from './errors.js';
 import type { Calls, FromEngine, Method, ToEngine } from './protocol.js';
 import { DocumentFile } from './wordloom_web_documents.js';
 
@@ -53,7 +53,13 @@ export class DocumentServer {
   async #read({ name, data, columns }: Calls['documentRead']['input']): Promise<Calls['documentRead']['output']> {
     await this.#startModule();
     const bytes = data instanceof Blob ? new Uint8Array(await contentOf(data, name)) : new Uint8Array(data);
-    this.#file = DocumentFile.read(bytes, name, columns);
+    try {
+      this.#file = DocumentFile.read(bytes, name, columns);
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) throw error;
+      const wire = toWire(error);
+      throw wire.message.includes(name) ? error : fromWire({ ...wire, message: `${name}: ${wire.message}` });
+    }
     return this.#file.texts();
   }
 

@@ -5,6 +5,7 @@ import type { CallOptions, TranslateOptions } from './types.js';
 /** A document: a file, or its name and content. The name's ending tells the format. */
 export type DocumentInput = File | { name: string; data: Blob | ArrayBuffer | Uint8Array };
 
+/** Options of `translateDocument`: those of `translate` that a document has a place for, and these. */
 export interface DocumentOptions
   extends Omit<TranslateOptions, 'alignments' | 'attention' | 'keepAttention' | 'nBest' | keyof CallOptions>,
     CallOptions {
@@ -12,9 +13,11 @@ export interface DocumentOptions
   columns?: readonly string[];
   /** Translates the document first, into the language that the other translator reads: a translation through English. */
   via?: { translator: TranslatorBase; options?: Omit<DocumentOptions, 'columns' | 'via' | 'onProgress' | 'signal'> };
+  /** Gets the translated part after every call. */
   onProgress?: (progress: DocumentProgress) => void;
 }
 
+/** How far a document is translated. */
 export interface DocumentProgress {
   /** Translated characters of the document's text, of `total`. */
   done: number;

@@ -1,5 +1,5 @@
 /** Documents in a browser: their text is translated, and everything else stays. */
-import { anyOptions, checkFunction, checkSignal, onlyKnown } from './check-input.js';
+import { anyOptions, checkFunction, checkSignal, OF_TRANSLATE, onlyKnown, plainOptions } from './check-input.js';
 import { abortedBy, Client } from './client.js';
 import type { DocumentInput, DocumentOptions, DocumentText, WireText } from './document-types.js';
 import { WordloomError } from './errors.js';
@@ -44,10 +44,12 @@ export async function translateDocument(
   checkTranslator(translator, 'The translator');
   const [other] = Object.keys(search).filter((name) => NOT_FOR_DOCUMENTS.includes(name));
   if (other !== undefined) throw new WordloomError('input', `A document takes no ${other}; translate does.`);
+  const known = OF_TRANSLATE.filter((name) => !NOT_FOR_DOCUMENTS.includes(name));
+  plainOptions(search, 'translateDocument', [...known, 'columns', 'via', 'onProgress']);
   if (via !== undefined) {
     onlyKnown('via', via, ['translator', 'options']);
     checkTranslator(via.translator, 'via.translator');
-    anyOptions(via.options);
+    plainOptions(via.options, 'via.options', known);
   }
   if (!Array.isArray(columns)) throw new WordloomError('input', 'columns must be a list of names or numbers of columns.');
   if (columns.length > 0 && !/\.(csv|tsv)$/i.test(name)) {
@@ -183,8 +185,8 @@ function channel(): Channel {
   if (typeof Worker === 'undefined') {
     throw new WordloomError('unsupported', 'Documents are translated in browsers only; the command is `wordloom translate --input`.');
   }
-  const worker = new Worker(new URL('./document-worker.js', import.meta.url), { type: 'module', name: 'wordloom-documents' });
-  return toWorker(worker, 'document-worker.js');
+  const start = () => new Worker(new URL('./document-worker.js', import.meta.url), { type: 'module', name: 'wordloom-documents' });
+  return toWorker(start, 'document-worker.js');
 }
 
 function checkTranslator(translator: unknown, name: string): void {

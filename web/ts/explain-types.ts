@@ -7,6 +7,7 @@ export interface ChosenHypothesis {
   hypothesis?: number;
 }
 
+/** Which attention `explain` shows, and the options of the search for a text. */
 export interface ExplainOptions extends CallOptions, SearchOptions {
   /**
    * The token that attends: a word, a piece of one, or its number from 0, which is the row of the attention map. In the encoder it
@@ -39,6 +40,7 @@ export interface TraceExplainOptions {
   sentence?: number;
 }
 
+/** A token of an explanation. */
 export interface ExplainedToken {
   /** Position, from 0. */
   position: number;
@@ -67,6 +69,7 @@ export type StepKind =
   | 'end'
   | 'logits';
 
+/** The numbers of a step. */
 export interface StepNumbers {
   /** Name in the formula: `q`. */
   name: string;
@@ -78,6 +81,7 @@ export interface StepNumbers {
   values: Float32Array;
 }
 
+/** A step of the computation, with its numbers. */
 export interface ExplainedStep {
   kind: StepKind;
   title: string;

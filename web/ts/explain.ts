@@ -1,5 +1,5 @@
 /** Converts a request for an explanation to its message, and the engine's answer to its type. */
-import { anyOptions } from './check-input.js';
+import { plainOptions, SAMPLING } from './check-input.js';
 import { WordloomError } from './errors.js';
 import type { ChosenHypothesis, Explanation, ExplainOptions } from './explain-types.js';
 import type { WireExplain } from './protocol.js';
@@ -7,7 +7,7 @@ import { wirePair } from './trace.js';
 import type { EngineExplanation } from './wordloom_web.js';
 
 export function wireExplain(text: string | ChosenHypothesis, options: ExplainOptions): WireExplain {
-  anyOptions(options);
+  plainOptions(options, 'explain', ['token', 'kind', 'layer', 'head', 'target', ...SAMPLING]);
   const { token, kind = 'encoder', layer = null, head = 0, target = null, signal: _, ...search } = options ?? {};
   if (typeof token !== 'string' && !(Number.isInteger(token) && token >= 0)) {
     throw new WordloomError('input', 'token must be a word of the text, or its number from 0.');

@@ -3,11 +3,11 @@ import { checkSignal, onlyOptions, shown } from './check-input.js';
 import { abortedBy } from './client.js';
 import { WordloomError } from './errors.js';
 import { hubName, hubText } from './hub-name.js';
-import { chosenFiles } from './loading/folder.js';
-import { describe } from './loading/hub.js';
+import { describe, expectedFiles } from './loading/hub.js';
 import { toWire } from './source.js';
 import type { CallOptions, CreateOptions } from './types.js';
 
+/** What the hub says of a model. */
 export interface HubModel {
   /** The `model` option that opens it. */
   model: string;
@@ -34,9 +34,7 @@ export async function describeHubModel(
   if (typeof model !== 'string' || !hubName(model)) throw new WordloomError('input', `${shown(model)} is no name of the hub: owner/name.`);
   const { source } = toWire({ ...rest, model }, undefined, globalThis.location?.href ?? 'file:///');
   if (source.from !== 'hub') throw new WordloomError('internal', `${model} has become no name of the hub.`);
-  const { commit, files, family = null, licence = null, languages } = await describe(source, signal);
-  const sizes = chosenFiles([...files.keys()], family).map((name) => files.get(name)?.size);
-  const known = sizes.length > 0 && sizes.every((size) => size !== undefined);
-  const bytes = known ? sizes.reduce((sum, size) => sum + size, 0) : null;
-  return { model: hubText(source), commit, bytes, family, licence, languages };
+  const { commit, files, family, licence = null, languages } = await describe(source, signal);
+  const bytes = expectedFiles(files, family).reduce((sum, [, size]) => sum + size, 0) || null;
+  return { model: hubText(source), commit, bytes, family: family ?? null, licence, languages };
 }

@@ -1,6 +1,7 @@
 /** Names of models on the Hugging Face hub: `owner/name` and `owner/name@revision`. */
 import { string } from './check-input.js';
 
+/** The parts of `owner/name@revision`. */
 export interface HubName {
   /** `owner/name` */
   name: string;

@@ -4,6 +4,7 @@ import { abortedBy } from './client.js';
 import { WordloomError } from './errors.js';
 import { readLimited } from './loading/limited.js';
 
+/** A model of a site's `models.json`. */
 export interface ListedModel {
   name: string;
   /** `model_type`, such as `marian`. */
@@ -21,6 +22,7 @@ export interface ListedModel {
   manifest: Record<string, string>;
 }
 
+/** The entries of a list that are valid. */
 export interface ModelList {
   models: ListedModel[];
   /** The reasons why entries were left out. */

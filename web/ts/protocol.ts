@@ -41,7 +41,7 @@ import type {
 export type WireSource =
   | { from: 'url'; url: string }
   | ({ from: 'hub'; update: boolean } & HubSource)
-  | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string> }
+  | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string>; sizes?: Record<string, number> | undefined }
   | { from: 'files'; label: string; files: { name: string; file: File }[] }
   | { from: 'directory'; handle: FileSystemDirectoryHandle };
 

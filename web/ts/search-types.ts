@@ -25,6 +25,7 @@ export interface SearchTree {
   nodes: SearchNode[];
 }
 
+/** A candidate token of a search. */
 export interface SearchNode {
   /** The index of the parent node; `null` is the start token, or the prefix. */
   parent: number | null;

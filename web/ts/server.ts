@@ -1,5 +1,5 @@
 /** The engine's side of a channel: runs calls one after the other, and aborts them. */
-import { aborted, toWire, WordloomError } from './errors.js';
+import { aborted, fromWire, toWire, WordloomError } from './errors.js';
 import type { OpenFolder } from './loading/folder.js';
 import type { Calls, FromEngine, Method, ToEngine, WireCreate } from './protocol.js';
 import type { EngineInfo, Generated, GenerateRequest, Partial, ProgressEvent, Token, TranslateOptions } from './types.js';
@@ -208,7 +208,7 @@ export class Server {
       loading?.then((engine) => engine.destroy()).catch(() => {});
       const cause = folder.failure() ?? error;
       folder.close();
-      throw signal.aborted ? aborted() : cause;
+      throw signal.aborted ? aborted() : await withoutDamaged(folder, cause);
     }
   }
 
@@ -284,6 +284,13 @@ export class Server {
     this.#folder?.close();
     this.#post({ type: 'destroyed' }, []);
   }
+}
+
+/** The error of `create`. A stored file that the engine calls damaged is removed, or else every later call would find it. */
+async function withoutDamaged(folder: OpenFolder, cause: unknown): Promise<unknown> {
+  const error = toWire(cause);
+  if (error.code !== 'damaged-file' || !(await folder.forget?.(String(error.values?.['file'])))) return cause;
+  return fromWire({ ...error, message: `${error.message}. The stored file was removed: the next call downloads it again.` });
 }
 
 /** Runs `work` with an `Abort` that follows `signal`. */

@@ -3,7 +3,7 @@ import { oneOf, shown as quote, trueOrFalse } from './check-input.js';
 import { WordloomError } from './errors.js';
 import { HUB, type HubName, hubName } from './hub-name.js';
 import type { WireCreate, WireSource } from './protocol.js';
-import type { CreateOptions, ModelSource } from './types.js';
+import type { CreateOptions, ModelPackage, ModelSource } from './types.js';
 
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
 const WEIGHTS = ['auto', 'f32', 'f16', 'q8', 'w8a8'] as const;
@@ -54,8 +54,11 @@ function hubSource(name: HubName, { endpoint = HUB, token, update = false }: Cre
 
 function endpointOf(endpoint: string | URL, base: string): string {
   const isAddress = typeof endpoint === 'string' || endpoint instanceof URL;
-  const url = isAddress ? new URL(absolute(endpoint, base)) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return (url.origin + url.pathname).replace(/\/+$/, '');
+  // not relative to the page: without https://, the page's own server would get the token
+  if (isAddress && /^https?:\/\//i.test(String(endpoint))) {
+    const url = new URL(absolute(endpoint, base));
+    return (url.origin + url.pathname).replace(/\/+$/, '');
+  }
   throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https://.`);
 }
 
@@ -73,18 +76,28 @@ function required(bundled: WireSource | undefined): WireSource {
 function wireSource(model: ModelSource, base: string): WireSource {
   if (typeof model === 'string' || model instanceof URL) return { from: 'url', url: urlOfFolder(model, base) };
   if (typeof model === 'object' && model !== null) {
-    if ('kind' in model && model.kind === 'directory' && 'values' in model) return { from: 'directory', handle: model };
-    if (Symbol.iterator in model) return fromFiles([...model]);
+    // the namespace of a package of a model, from `import()`
+    if ('default' in model) return wireSource(model.default as ModelPackage, base);
+    if ('kind' in model && model.kind === 'directory' && 'values' in model) {
+      return { from: 'directory', handle: model as FileSystemDirectoryHandle };
+    }
+    if (Symbol.iterator in model) return fromFiles([...(model as Iterable<File>)]);
+    if ('config.json' in model) return fromFiles(Object.entries(model).map(([name, bytes]) => fileOf(name, bytes)));
     if ('urls' in model && 'manifest' in model) {
-      const { name: label, urls, manifest } = model;
+      const { name: label = 'the given model', urls, manifest, sizes } = model as ModelPackage;
       for (const [name, texts] of Object.entries({ urls, manifest })) {
         if (isTexts(texts)) continue;
         throw new WordloomError('input', `model.${name} must be an object of texts by file name, as a package of a model exports it.`);
       }
-      return { from: 'bundle', label: String(label), urls, manifest };
+      return { from: 'bundle', label: String(label), urls, manifest, sizes };
     }
   }
-  throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, the handle of a directory, or a package of a model.');
+  throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, an object of their bytes, the handle of a directory, or a package of a model.');
+}
+
+function fileOf(name: string, bytes: unknown): File {
+  if (bytes instanceof Uint8Array) return new File([bytes as Uint8Array<ArrayBuffer>], name);
+  throw new WordloomError('input', `model holds ${name}, which must be a Uint8Array as of \`trainer.save()\`.`);
 }
 
 function isTexts(value: unknown): boolean {

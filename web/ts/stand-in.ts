@@ -5,6 +5,7 @@ import { toWordloomError, type ErrorKind } from './errors.js';
 import type { TranslatorBase } from './translator.js';
 import type { CreateOptions } from './types.js';
 
+/** BCP 47 tags. The model translates `en` to `de`. */
 export interface Languages {
   sourceLanguage: string;
   targetLanguage: string;
@@ -13,8 +14,15 @@ export interface Languages {
 /** Fires `downloadprogress` with `loaded` from 0 to 1 and a `total` of 1. */
 export interface CreateMonitor extends EventTarget {
   ondownloadprogress: ((event: ProgressEvent) => void) | null;
+  addEventListener(
+    type: 'downloadprogress',
+    listener: (event: ProgressEvent) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(...event: Parameters<EventTarget['addEventListener']>): void;
 }
 
+/** Options of `create`, as browsers define them. */
 export interface StandInOptions extends Languages {
   monitor?: (monitor: CreateMonitor) => void;
   signal?: AbortSignal;
@@ -25,9 +33,11 @@ interface Engine {
   availability(pair: LanguagePair): Promise<Availability>;
 }
 
+/** A translator with the shape of the browser's own. Errors are `DOMException`s. */
 export class StandIn {
   readonly sourceLanguage: string;
   readonly targetLanguage: string;
+  /** `Infinity`: text of any length is taken. */
   readonly inputQuota: number;
   readonly #translator: TranslatorBase;
 
@@ -38,7 +48,9 @@ export class StandIn {
     this.#translator = translator;
   }
 
+  /** The translation of a text. */
   async translate(input: string, options: { signal?: AbortSignal } = {}): Promise<string> {
+    required(arguments.length);
     const signal = signalOf(options);
     try {
       return (await this.#translator.translate(String(input), { signal })).text;
@@ -49,6 +61,7 @@ export class StandIn {
 
   /** Consecutive parts of the translation. */
   translateStreaming(input: string, options: { signal?: AbortSignal } = {}): ReadableStream<string> {
+    required(arguments.length);
     const signal = signalOf(options);
     const partials = this.#translator.translateStreaming(String(input), { signal });
     let reported = 0;
@@ -73,7 +86,9 @@ export class StandIn {
     });
   }
 
+  /** Number of tokens of a text. */
   async measureInputUsage(input: string, options: { signal?: AbortSignal } = {}): Promise<number> {
+    required(arguments.length);
     const signal = signalOf(options);
     try {
       return await this.#translator.measureInputUsage(String(input), { signal });
@@ -82,6 +97,7 @@ export class StandIn {
     }
   }
 
+  /** Frees the engine. Pending calls reject with an `AbortError`. */
   destroy(): void {
     this.#translator.destroy();
   }
@@ -106,7 +122,7 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
     throw new DOMException(`There is no model that translates ${what}.`, 'NotSupportedError');
   }
   const target = monitor && new Monitor();
-  if (target) monitor(target);
+  if (target) monitor(target as CreateMonitor);
   target?.report(0);
   try {
     const translator = await engine.create({
@@ -122,6 +138,11 @@ export async function createFor(engine: Engine, pair: Languages, options: StandI
   }
 }
 
+/** As in browsers, a call without a text is a `TypeError`. */
+function required(given: number): void {
+  if (given === 0) throw new TypeError('1 argument required, but only 0 present: the text');
+}
+
 /** As in browsers, another value is a `TypeError`. */
 function signalOf(options: { signal?: AbortSignal } | null): AbortSignal | undefined {
   const signal = options?.signal;
@@ -129,7 +150,7 @@ function signalOf(options: { signal?: AbortSignal } | null): AbortSignal | undef
   throw new TypeError('signal is no AbortSignal');
 }
 
-class Monitor extends EventTarget implements CreateMonitor {
+class Monitor extends EventTarget {
   ondownloadprogress: ((event: ProgressEvent) => void) | null = null;
   #reported = -1;
 

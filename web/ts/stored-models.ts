@@ -5,6 +5,7 @@ import { HUB, hubText } from './hub-name.js';
 import { lockName, storedFolders } from './loading/store.js';
 import type { Languages } from './types.js';
 
+/** A model in the origin's private file system, complete or not. */
 export interface StoredModel {
   /** Identifies it for `removeStoredModel`. */
   id: string;

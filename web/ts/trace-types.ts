@@ -19,6 +19,7 @@ export interface TraceInput extends CallOptions {
   targetLanguage?: string;
 }
 
+/** A token of a traced sentence. */
 export interface TracedToken {
   id: number;
   /** The tokenizer's spelling: `▁Wo`. */
@@ -34,6 +35,7 @@ export interface TracedToken {
   alternatives?: { id: number; piece: string; logProbability: number }[];
 }
 
+/** A sentence of a trace: its tokens, and the maps that the trace has. */
 export interface TracedSentence {
   source: string;
   target: string;
@@ -44,9 +46,11 @@ export interface TracedSentence {
   targetTokens: TracedToken[];
   /** The kinds that have layers. */
   kinds: TracedKind[];
+  /** Maps that were not stored, with their bytes; `null`: the alternatives to the tokens. */
   leftOut: { kind: AttentionKind | null; layer: number | null; bytes: number; reason: string }[];
 }
 
+/** The size of a kind's maps. */
 export interface TracedKind {
   kind: AttentionKind;
   /** Numbers of the layers, from 0. */
@@ -75,6 +79,7 @@ export interface GridChoice {
   sentence?: number;
 }
 
+/** The weights of one map. */
 export interface Weights {
   /** `[queries, keys]`; columns beyond the tokens are sums of blocks of tokens (LongT5). */
   shape: [number, number];
@@ -82,6 +87,7 @@ export interface Weights {
   weights: Float32Array;
 }
 
+/** Colours for weights from small to large. */
 export type ColourMap = 'viridis' | 'magma' | 'cividis' | 'greys';
 
 /** `linear`: relative to the map's largest weight; `logarithmic`: from 0.0001 to 1; `rows`: relative to the row's largest. */
@@ -108,9 +114,11 @@ export interface MapView {
   background?: [number, number, number, number];
 }
 
+/** A picture for a canvas: `new ImageData(rgba, width, height)`. */
 export interface Pixels {
   width: number;
   height: number;
+  /** Red, green, blue and opacity of each pixel, 0 to 255. */
   rgba: Uint8ClampedArray<ArrayBuffer>;
 }
 

@@ -6,6 +6,6 @@ import { toWorker } from './worker-channel.js';
 /** `who` needs the worker, for the message of an error. */
 export function trainChannel(who: string): Channel {
   if (typeof Worker === 'undefined') throw new WordloomError('unsupported', `${who} runs in browsers only.`);
-  const worker = new Worker(new URL('./train-worker.js', import.meta.url), { type: 'module', name: 'wordloom-train' });
-  return toWorker(worker, 'train-worker.js');
+  const start = () => new Worker(new URL('./train-worker.js', import.meta.url), { type: 'module', name: 'wordloom-train' });
+  return toWorker(start, 'train-worker.js');
 }

@@ -5,6 +5,7 @@ import type { AttentionKind, EngineInfo } from './types.js';
 /** Made-up data: what is done with a sequence of letters, or numbers spelled in Spanish. */
 export type TaskRule = 'copy' | 'reverse' | 'sort' | 'numbers';
 
+/** A made-up task. */
 export interface TaskOptions {
   rule: TaskRule;
   /** Letters of the alphabet, 2 to 26. Default 16. */
@@ -45,6 +46,7 @@ export interface RecipeOptions {
   seed?: number;
 }
 
+/** A model with random weights, and its data. Default: the task `copy`. */
 export interface NewTraining {
   /** A made-up task. Default: `copy`. */
   task?: TaskRule | TaskOptions;
@@ -55,15 +57,17 @@ export interface NewTraining {
   resume?: undefined;
 }
 
+/** A stored training. */
 export interface ResumedTraining {
   /** Files of `trainer.save({ state: true })`: the training goes on with them. */
-  resume: TrainedFiles;
+  resume: Record<string, Uint8Array>;
   task?: undefined;
   pairs?: undefined;
   model?: undefined;
   recipe?: undefined;
 }
 
+/** Options of `Trainer.create`. */
 export type TrainerOptions = (NewTraining | ResumedTraining) & {
   /** `auto` (default): a hardware GPU, or else the CPU. `gpu` also takes software adapters. */
   device?: 'auto' | 'gpu' | 'cpu';
@@ -72,8 +76,9 @@ export type TrainerOptions = (NewTraining | ResumedTraining) & {
 };
 
 /** Files by name. */
-export type TrainedFiles = Record<string, Uint8Array>;
+export type TrainedFiles = Record<string, Uint8Array<ArrayBuffer>>;
 
+/** The device and the model of a trainer. */
 export interface TrainerInfo {
   device: EngineInfo['device'];
   /** All options with their defaults. */
@@ -90,7 +95,7 @@ export interface TrainerInfo {
   longest: number;
   /** Whether validation has only pairs that are not trained on. Fewer than twenty pasted pairs are both. */
   holdsOut: boolean;
-  /** Steps so far. */
+  /** Steps so far; `train` counts on. */
   step: number;
 }
 
@@ -132,7 +137,7 @@ export interface TrainedAttention extends Record<AttentionKind, { shape: [heads:
 export interface WireTraining {
   /** JSON of the wasm module's options. */
   options: string | null;
-  resume: TrainedFiles | null;
+  resume: Record<string, Uint8Array> | null;
   device: 'auto' | 'gpu' | 'cpu';
 }
 

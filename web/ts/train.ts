@@ -52,6 +52,7 @@ export class Trainer {
       return new Trainer(client, await client.call('trainCreate', wire, options.signal));
     } catch (error) {
       client.destroy();
+      if (error instanceof WordloomError) error.message = withOptionName(error.message);
       throw error;
     }
   }
@@ -64,7 +65,11 @@ export class Trainer {
     if (!Number.isInteger(steps) || steps < 1) {
       throw new WordloomError('input', `steps is ${String(steps)}; it must be a whole number of at least 1.`);
     }
-    return this.#client.call('trainSteps', steps, signal, onProgress);
+    // an abort keeps the steps so far, too
+    return this.#client.call('trainSteps', steps, signal, (progress: TrainProgress) => {
+      this.info.step = progress.step;
+      onProgress?.(progress);
+    });
   }
 
   /** Validates with up to 64 pairs, and returns the first `samples` (default 8) with the model's outputs. */
@@ -130,6 +135,20 @@ function toWire(options: TrainerOptions): WireTraining {
   return { options: JSON.stringify({ task: data, model, recipe }), resume: null, device };
 }
 
+/** The engine's words for options of `create`. */
+const WORDS: Record<string, string> = {
+  d_model: 'model.dModel',
+  'the batch': 'recipe.batch',
+  'the warm-up': 'recipe.warmup',
+  'the factor of the learning rate': 'recipe.rate',
+  'label smoothing': 'recipe.labelSmoothing',
+};
+
+/** A message of the engine with the name of the option that the caller wrote. */
+function withOptionName(message: string): string {
+  return message.replace(/^(.+?)(?= is )/, (words) => WORDS[words] ?? words);
+}
+
 /** Checks an object of numbers, of which some are whole. */
 function checkNumbers(name: string, given: object | undefined, whole: readonly string[], any: readonly string[], rest: readonly string[] = []): void {
   if (given === undefined) return;
@@ -144,7 +163,7 @@ function checkNumbers(name: string, given: object | undefined, whole: readonly s
   }
 }
 
-function areFiles(files: unknown): files is TrainedFiles {
+function areFiles(files: unknown): files is Record<string, Uint8Array> {
   return typeof files === 'object' && files !== null && Object.values(files).every((file) => file instanceof Uint8Array);
 }
 

@@ -1,4 +1,4 @@
-import { anyOptions, checkFunction, checkSignal, isSignal, onlyKnown, onlyOptions, string, trueOrFalse, wholeNumber } from './check-input.js';
+import { checkFunction, checkSignal, isSignal, OF_TRANSLATE, onlyKnown, onlyOptions, plainOptions, string, trueOrFalse, wholeNumber } from './check-input.js';
 import { abortedBy, Client } from './client.js';
 import { WordloomError } from './errors.js';
 import { wireExplain } from './explain.js';
@@ -43,6 +43,7 @@ export class TranslatorBase {
     this.info = info;
   }
 
+  /** Translates a text of any length, sentence by sentence. */
   translate(text: string, options: TranslateOptions = {}): Promise<Translation> {
     const { signal, ...search } = options ?? {};
     return this.#call('translate', () => translateInput(text, options, search), signal);
@@ -54,7 +55,7 @@ export class TranslatorBase {
    */
   summarize(text: string, options: TranslateOptions = {}): Promise<Translation> {
     const { document = true, ...rest } = options ?? {};
-    return this.translate(text, typeof options === 'object' ? { ...rest, document } : options);
+    return this.translate(text, typeof options === 'object' && !isSignal(options) ? { ...rest, document } : options);
   }
 
   /** Partial translations; the last one has the whole `translation`. Leaving the loop stops the work. */
@@ -196,6 +197,7 @@ export class TranslatorBase {
     return ids.length;
   }
 
+  /** Bytes on the device, and of WebAssembly. */
   memory(): Promise<Memory> {
     return this.#call('memory', () => undefined);
   }
@@ -217,13 +219,16 @@ export class TranslatorBase {
 }
 
 function translateInput(text: string, options: TranslateOptions, search: Omit<TranslateOptions, 'signal'>): Calls['translate']['input'] {
-  anyOptions(options);
+  plainOptions(options, 'translate', OF_TRANSLATE);
   return { text: string(text), options: search };
 }
 
 function objects(requests: GenerateRequest | GenerateRequest[]): GenerateRequest[] {
   const list = Array.isArray(requests) ? requests : [requests];
-  if (list.every((request) => typeof request === 'object' && request !== null)) return list;
+  if (list.every((request) => typeof request === 'object' && request !== null)) {
+    for (const request of list) plainOptions(request);
+    return list;
+  }
   throw new WordloomError('input', 'A request must be an object with inputIds.');
 }
 

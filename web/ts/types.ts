@@ -1,4 +1,7 @@
-/** The package's types. Ids are token ids; names are Hugging Face's in camelCase. */
+/**
+ * The package's types. Ids are token ids. The options of a search have the names of `SearchOptions` in every call (`beams`, `nBest`,
+ * `sample`, …); other names of Hugging Face's `generate` are in camelCase.
+ */
 import type { PassOver } from './check-types.js';
 
 export type * from './check-types.js';
@@ -9,9 +12,18 @@ export type * from './trace-types.js';
 /**
  * A model's source: the URL or the files of a Hugging Face folder, or the name of a model on the Hugging Face hub,
  * `owner/name` or `owner/name@revision`. A string with exactly one slash is a name; write a relative URL as `./a/b` or `a/b/`.
- * In Node, also the path of a folder. Or what a package of a model exports.
+ * In Node, also the path of a folder. Or the bytes of the files by name, as `Trainer.save()` returns them; or what a package of a
+ * model exports, also as the namespace of `import()`.
  */
-export type ModelSource = string | URL | FileList | Iterable<File> | FileSystemDirectoryHandle | ModelPackage;
+export type ModelSource =
+  | string
+  | URL
+  | FileList
+  | Iterable<File>
+  | Record<string, Uint8Array<ArrayBuffer>>
+  | FileSystemDirectoryHandle
+  | ModelPackage
+  | { default: ModelPackage };
 
 /** A model in a package of its own, such as `wordloom-model-de-en`. */
 export interface ModelPackage {
@@ -21,8 +33,11 @@ export interface ModelPackage {
   urls: Record<string, string>;
   /** SHA-256 (hex) of each file. */
   manifest: Record<string, string>;
+  /** Bytes of each file, for progress. */
+  sizes?: Record<string, number>;
 }
 
+/** Options of `Translator.create`. */
 export interface CreateOptions {
   /** The model. Default: the bundled one (English to German). */
   model?: ModelSource;
@@ -46,6 +61,7 @@ export interface CreateOptions {
   update?: boolean;
   /** Kernels that this device must not get: from `checkDevice` of `wordloom/check`. */
   passOver?: PassOver;
+  /** Gets the stages of loading: download, device, weights, compile, ready; and warnings. */
   onProgress?: (event: ProgressEvent) => void;
   /** Stops `create`, including downloads. */
   signal?: AbortSignal;
@@ -53,8 +69,12 @@ export interface CreateOptions {
   worker?: boolean;
 }
 
+/** A step of loading. Not the browser's event of this name. */
 export type ProgressEvent =
-  /** Bytes of all files so far; `total` grows until the length of every file is known. */
+  /**
+   * Bytes of all files so far, and of the named file. `total` is known from the start for models of the hub and of packages; else it
+   * is an estimate until the length of the weights is known. `loaded / total` never goes back.
+   */
   | {
       stage: 'download';
       file: string;
@@ -73,16 +93,21 @@ export type ProgressEvent =
   | { stage: 'warning'; message: string }
   | { stage: 'ready' };
 
+/** The device and the model that a translator runs. */
 export interface EngineInfo {
   device: {
     kind: 'gpu' | 'cpu';
+    /** The adapter's or the processor's name. */
     name: string;
+    /** Whether the adapter is a program, without a GPU. */
     software: boolean;
     /** A sentence with the device and the reason for its choice. */
     notice: string;
   };
   model: {
+    /** The model's source, as in messages. */
     label: string;
+    /** `model_type` of `config.json`. */
     family: string;
     /** Encoder-only models (BERT) and decoder-only models (GPT-2) do not translate; `forward` and `generate` run them. */
     architecture: 'encoder-decoder' | 'encoder-only' | 'decoder-only';
@@ -91,24 +116,30 @@ export interface EngineInfo {
     /** Whether it is a model that summarizes, by its configuration: its texts are documents. */
     summarizes: boolean;
     languages: Languages;
+    /** Number of weights. */
     parameters: number;
     /** Storage of weights: four, two or one byte each. */
     weights: 'f32' | 'f16' | 'q8' | 'w8a8';
+    /** Bytes of weights on the device. */
     weightBytes: number;
+    /** Width of the layers. */
     dModel: number;
     encoderLayers: number;
     decoderLayers: number;
     /** Number of heads of the encoder. */
     heads: number;
     decoderHeads: number;
+    /** Number of tokens. */
     sourceVocabulary: number;
     targetVocabulary: number;
     /** The largest number of tokens in a text; `null` without a limit. */
     positions: number | null;
   };
+  /** Options of a call that leaves them out, by the model's `generation_config.json`. */
   defaults: {
     beams: number;
     lengthPenalty: number;
+    /** `null`: the model's own limit. */
     maxLength: number | null;
     /** Whether the model samples by default. */
     sample: boolean;
@@ -134,11 +165,20 @@ export interface SearchOptions {
   beams?: number;
   /** Number of returned hypotheses, at most `beams`. */
   nBest?: number;
+  /** A hypothesis scores its sum of log-probabilities over its length to this power: above 0 favours long ones. */
   lengthPenalty?: number;
+  /** Largest number of tokens of a sentence's translation, with start and end tokens. */
   maxLength?: number;
+  /** Smallest number of tokens, with start and end tokens. */
   minLength?: number;
+  /**
+   * When a beam search stops: `true`: with as many hypotheses as beams; `false`: when a better one is unlikely; `"never"`: when none
+   * is possible.
+   */
   earlyStopping?: boolean | 'never';
+  /** No sequence of so many tokens comes twice; 0: any may. */
   noRepeatNgramSize?: number;
+  /** Above 1, tokens that were there already become less likely; 1: no change. */
   repetitionPenalty?: number;
   /** Samples tokens, without beams, as the following options say. */
   sample?: boolean;
@@ -152,13 +192,16 @@ export interface SearchOptions {
   seed?: number;
 }
 
+/** Options of every call. */
 export interface CallOptions {
   /** Stops the call within one decoding step. */
   signal?: AbortSignal;
 }
 
+/** The self-attention of the encoder or of the decoder, or the decoder's attention to the source. */
 export type AttentionKind = 'encoder' | 'decoder' | 'cross';
 
+/** Options of `translate`, `translateStreaming` and `summarize`. */
 export interface TranslateOptions extends SearchOptions, CallOptions {
   /** The language of the text; one of `info.model.languages.source`. */
   sourceLanguage?: string;
@@ -191,7 +234,9 @@ export interface TranslateOptions extends SearchOptions, CallOptions {
   glossaryMode?: 'hard' | 'soft' | `soft:${number}`;
 }
 
+/** The translation of a text. */
 export interface Translation {
+  /** The best hypothesis. */
   text: string;
   /** Hypotheses of the whole text, best first. */
   hypotheses: { text: string; score: number }[];
@@ -202,11 +247,14 @@ export interface Translation {
   seed?: number;
   /** With `document`: tokens at the end of the text that were left out. */
   leftOut?: number;
+  /** Time of the call, generated tokens, and sentences. */
   stats: { milliseconds: number; tokens: number; sentences: number };
 }
 
+/** A sentence of the text with its translations. */
 export interface Sentence {
   source: string;
+  /** With the end token and those of languages, as the encoder reads them. */
   sourceTokens: Token[];
   /** The hypotheses, best first. */
   hypotheses: Hypothesis[];
@@ -237,30 +285,39 @@ export interface Quality {
   cut: boolean;
 }
 
+/** A translation of a sentence. */
 export interface Hypothesis {
   text: string;
+  /** Sum of the log-probabilities (nats) over the length to the power of `lengthPenalty`. */
   score: number;
   /** The tokens, including the start token and the end token, if any. */
   tokens: Token[];
+  /** Whether `maxLength` ended it, not an end token. */
   reachedMaxLength: boolean;
 }
 
+/** A token of a text. */
 export interface Token {
+  /** Number in the vocabulary. */
   id: number;
-  /** SentencePiece's spelling: `▁Wo`. */
+  /** The tokenizer's spelling: `▁Wo` of SentencePiece. */
   piece: string;
-  /** Log-probability of a generated token. */
+  /** Log-probability of a generated token, nats. */
   logProbability?: number;
 }
 
+/** The attention of one layer and head, or means over them. */
 export interface AttentionMap {
   kind: AttentionKind;
   layer: number | 'mean';
   head: number | 'mean';
   /** `[queries, keys]`; every row of weights sums to 1. */
   shape: [number, number];
+  /** Row-major. */
   weights: Float32Array;
+  /** The token of each row: for `decoder` and `cross`, the one that the row predicts. */
   queries: Token[];
+  /** The token of each column. */
   keys: Token[];
 }
 
@@ -273,26 +330,39 @@ export interface Partial {
   translation?: Translation;
 }
 
+/** A search over token ids. Options that are left out are those of the model's `generation_config.json`. */
 export interface GenerateRequest extends SearchOptions {
+  /** The source; for a decoder-only model, the beginning of the text. */
   inputIds: number[];
+  /** Largest number of generated tokens; in place of `maxLength`. */
   maxNewTokens?: number;
+  /** Smallest number of generated tokens before the end token. */
   minNewTokens?: number;
+  /** Whether probabilities sum to 1 again after bans and penalties. */
   renormalizeLogits?: boolean;
   /** Whether only the tokens of the model's shortlist are computed, if it has one; default true. */
   shortlist?: boolean;
+  /** Sequences of ids that must not come. */
   badWordsIds?: number[][];
+  /** The first token after the start token, such as a language. */
   forcedBosTokenId?: number;
+  /** The last token at `maxLength`. */
   forcedEosTokenId?: number | number[];
+  /** The decoder's first input. */
   decoderStartTokenId?: number;
   bosTokenId?: number;
+  /** Tokens that end a sequence. */
   eosTokenId?: number | number[];
   padTokenId?: number;
 }
 
 /** Sequences, best first; samples in the order of drawing. */
 export interface Generated {
+  /** Ids of each sequence, with the start token. */
   sequences: number[][];
+  /** As `Hypothesis.score`. */
   scores: number[];
+  /** Log-probability of each generated token, nats. */
   stepLogProbabilities: number[][];
   /** With `sample`: the seed, which gives the same sequences again. */
   seed?: number;
@@ -308,17 +378,24 @@ export interface ForwardInput {
   decoderInputIds?: number[][];
 }
 
+/** An array of numbers. */
 export interface Tensor {
+  /** Sizes, outermost first. */
   shape: number[];
+  /** Row-major. */
   data: Float32Array;
 }
 
+/** The tensors of a teacher-forced pass, one row for each row of the input. */
 export interface ForwardOutput {
+  /** `[rows, source tokens, dModel]` */
   encoderLastHiddenState: Tensor;
+  /** `[rows, target tokens, vocabulary]` */
   logits: Tensor;
   /** The embeddings and each layer's output; empty for a missing encoder or decoder. */
   encoderHiddenStates: Tensor[];
   decoderHiddenStates: Tensor[];
+  /** Of each layer: `[rows, heads, queries, keys]`. */
   encoderAttentions: Tensor[];
   decoderAttentions: Tensor[];
   crossAttentions: Tensor[];
@@ -340,8 +417,12 @@ export interface AttentionInput {
   head?: number | 'mean';
 }
 
+/** The memory of an engine. */
 export interface Memory {
+  /** Bytes of buffers on the device now. */
   deviceBytes: number;
+  /** Number of buffers so far; a call that creates none reuses them. */
   buffersCreated: number;
+  /** Bytes of WebAssembly's memory, which never shrinks. */
   wasmBytes: number;
 }

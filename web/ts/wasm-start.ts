@@ -9,7 +9,7 @@ export async function startWasm(
   fetchModule: () => Promise<Response | BufferSource>,
 ): Promise<void> {
   if (!hasSimd()) {
-    const needs = 'Wordloom needs Chrome 91, Firefox 89, Safari 16.4, Node 20, or newer.';
+    const needs = 'Wordloom needs Chrome 108, Firefox 114, Safari 16.4, Node 20, or newer.';
     throw new WordloomError('unsupported', `There is no WebAssembly with SIMD here. ${needs}`, { code: 'no-simd' });
   }
   const module_or_path = await fetchModule();

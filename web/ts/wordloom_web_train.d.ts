@@ -10,7 +10,7 @@ export function checkDevice(device: string, onProgress: (fraction: number) => vo
 /** Calls must not overlap. */
 export class Pupil {
   static create(options: string, device: string): Promise<Pupil>;
-  static resume(files: TrainedFiles, device: string): Promise<Pupil>;
+  static resume(files: Record<string, Uint8Array>, device: string): Promise<Pupil>;
   info(): TrainerInfo;
   steps(count: number): Promise<TrainProgress>;
   check(samples: number): Promise<TrainCheck>;

@@ -13,6 +13,8 @@ export interface Address {
   lists(name: string): boolean | undefined;
   /** The size that an index names. */
   size?(name: string): number | undefined;
+  /** The files that are downloaded, as far as an index tells, with their lengths. */
+  expected?: readonly (readonly [name: string, size: number])[];
   checksum?(name: string): Checksum | undefined;
   headers?: Record<string, string>;
   /** The error for a status 401 or 403. */
@@ -26,6 +28,7 @@ export function addressOf(source: Extract<WireSource, { from: 'url' | 'bundle' }
       identity: JSON.stringify(source.manifest),
       url: (name) => source.urls[name]!,
       lists: (name) => name in source.urls,
+      expected: Object.entries(source.sizes ?? {}),
     };
   }
   const folder = folderUrl(source.url);

@@ -13,6 +13,8 @@ export interface DownloadOptions {
   /** The size and version of the bytes that `sink` has from an earlier visit. */
   known: ({ size: number } & Version) | undefined;
   checksum: Checksum | undefined;
+  /** What names the checksum, in messages. */
+  source: string;
   /** The size that an index names. */
   size?: number | undefined;
   /** Headers, and the error without access. */
@@ -262,7 +264,7 @@ export class Download implements HostFile {
       return;
     }
     this.#sink.reset();
-    throw wrongHash(this.name, this.#options.url, found, expected.hex, expected.of === 'git' ? 'git hash' : 'SHA-256');
+    throw wrongHash(this.name, this.#options.url, found, expected.hex, this.#options.source);
   }
 
   /** Whether the bytes up to `end` have arrived. The last byte counts only after the check of the whole file. */
@@ -292,7 +294,7 @@ export class Download implements HostFile {
     const got = this.#sink.length;
     if (got === 0) {
       const why = offline ? `${url} could not be downloaded: there is no network` : error.message;
-      const advice = offline ? 'Connect' : 'Check the address, the connection, and that the server allows this page (CORS)';
+      const advice = offline ? 'Connect' : 'Check the address, the connection, that the server allows this page (CORS), and this page the server (connect-src)';
       const code = offline ? 'offline' : 'not-downloaded';
       return new WordloomError('network', `${why}. ${advice}, and try again.`, { cause: error, code, values: { url } });
     }
@@ -303,9 +305,10 @@ export class Download implements HostFile {
   }
 }
 
-export function wrongHash(name: string, where: string, found: string, expected: string, hash = 'SHA-256'): WordloomError {
-  const what = `${name} is not the file that the manifest names: its ${hash} is ${found}, expected ${expected} (${where})`;
-  return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again, or check the manifest.`, {
+export function wrongHash(name: string, where: string, found: string, expected: string, source = 'the manifest'): WordloomError {
+  const hash = expected.length === 40 ? 'git hash' : 'SHA-256';
+  const what = `${name} is not the file that ${source} names: its ${hash} is ${found}, expected ${expected} (${where})`;
+  return new WordloomError('integrity', `${what}. It was damaged on the way or replaced: try again${source === 'the hub' ? '' : `, or check ${source}`}.`, {
     code: 'wrong-file',
     values: { name },
   });

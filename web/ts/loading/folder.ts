@@ -10,6 +10,8 @@ export interface OpenFolder {
   failure(): unknown;
   /** Stores what the model is, for lists of stored models. Never rejects. */
   loaded?(model: EngineInfo['model']): Promise<void>;
+  /** After `close`: removes the stored file that the engine calls damaged. False if it is not stored. */
+  forget?(damaged: string): Promise<boolean>;
   /** Stops downloads and closes files. */
   close(): void;
 }

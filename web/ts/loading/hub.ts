@@ -3,6 +3,7 @@ import { aborted, WordloomError } from '../errors.js';
 import { HUB, type HubSource, hubText } from '../hub-name.js';
 import type { Address } from './address.js';
 import type { Checksum } from './checksum.js';
+import { chosenFiles } from './folder.js';
 import { Interrupted, pauseBefore, retryAfter } from './http.js';
 import { readLimited } from './limited.js';
 import { sleep } from './sleep.js';
@@ -52,7 +53,7 @@ export async function describe(source: HubSource, signal: AbortSignal): Promise<
 }
 
 /** Where the files of a commit are, and their sizes and sums. */
-export function hubAddress(source: HubSource, { commit, files }: Repository): Address {
+export function hubAddress(source: HubSource, { commit, files, family }: Repository): Address {
   const { endpoint, name, token } = source;
   return {
     label: hubText(source),
@@ -60,10 +61,17 @@ export function hubAddress(source: HubSource, { commit, files }: Repository): Ad
     url: (file) => `${endpoint}/${name}/resolve/${commit}/${encodeURIComponent(file)}`,
     lists: (file) => files.has(file),
     size: (file) => files.get(file)?.size,
+    expected: expectedFiles(files, family),
     checksum: (file) => files.get(file)?.checksum,
     headers: authorization(token),
     denied: () => gated(source),
   };
+}
+
+/** The files that a page would download; none if the hub does not name their lengths. */
+export function expectedFiles(files: Repository['files'], family: string | undefined): [name: string, size: number][] {
+  const chosen = chosenFiles([...files.keys()], family ?? null).map((name) => [name, files.get(name)?.size] as const);
+  return chosen.every((file) => file[1] !== undefined) ? (chosen as [string, number][]) : [];
 }
 
 /** The name of the folder in the private file system. Names of the hub have no `--`. */
@@ -158,6 +166,16 @@ async function nearest({ endpoint, name, token }: HubSource, signal: AbortSignal
   } catch {
     return [];
   }
+}
+
+export function isOffline(error: unknown, signal: AbortSignal): error is WordloomError {
+  return error instanceof WordloomError && error.kind === 'network' && !signal.aborted;
+}
+
+/** The error with the names of the models that need no network. */
+export function withStored(error: WordloomError, names: readonly string[]): WordloomError {
+  const here = names.length > 0 ? `these models are here: ${names.join(', ')}` : 'no model of the hub is here';
+  return new WordloomError('network', `${error.message} Offline: ${here}.`, { cause: error, code: error.code, values: error.values });
 }
 
 type Json = Record<string, unknown>;

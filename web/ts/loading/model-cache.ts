@@ -22,6 +22,8 @@ export class ModelCache {
   readonly #release: () => void;
   readonly #inMemory = new Set<Download>();
   #full = false;
+  /** Whether the engine has refused a file: then the model never becomes complete. */
+  #damaged = false;
 
   constructor(
     progress: DownloadProgress,
@@ -45,6 +47,7 @@ export class ModelCache {
       sink,
       known: kept ? this.#catalogue.files[name] : undefined,
       checksum: manifest[name] === undefined ? address.checksum?.(name) : { of: 'sha256', hex: manifest[name] },
+      source: manifest[name] === undefined ? 'the hub' : 'the manifest',
       size: address.size?.(name),
       request: { headers: address.headers, denied: address.denied },
       kept,
@@ -78,15 +81,19 @@ export class ModelCache {
     const useless = file.loaded === 0 || damaged;
     file.close();
     if (!this.#store || this.#inMemory.has(file) || !useless) return;
-    delete this.#catalogue.files[file.name];
-    await this.#store.remove(file.name);
-    await this.#store.save(this.#catalogue);
+    await this.#store.forget(file.name, this.#catalogue);
+  }
+
+  /** Removes the stored file that the engine calls damaged, if there is one. */
+  async forget(damaged: string): Promise<boolean> {
+    this.#damaged = true;
+    return this.#store !== undefined && this.#store.forgetDamaged(damaged, this.#catalogue);
   }
 
   /** Marks the model as complete: the next visit needs no network, and other tabs need not wait. */
   async completed(): Promise<void> {
     if (this.#store) {
-      this.#catalogue.complete = this.#inMemory.size === 0;
+      this.#catalogue.complete = this.#inMemory.size === 0 && !this.#damaged;
       await this.#store.save(this.#catalogue);
     }
     this.#release();

@@ -1,8 +1,7 @@
 /** A model of the Hugging Face hub in a browser: the stored one, or else the hub's. */
-import { WordloomError } from '../errors.js';
 import { type HubSource, hubText } from '../hub-name.js';
 import type { WireCreate } from '../protocol.js';
-import { describe, hubAddress, hubKey } from './hub.js';
+import { describe, hubAddress, hubKey, isOffline, withStored } from './hub.js';
 import type { OpenFolder } from './folder.js';
 import { openKeptOrRemote, type Opening } from './kept-or-remote.js';
 import { ModelCache } from './model-cache.js';
@@ -31,9 +30,9 @@ export async function openHubModel(source: HubSource & { update: boolean }, opti
   try {
     repository = await describe(source, signal);
   } catch (error) {
-    if (!(error instanceof WordloomError) || error.kind !== 'network' || signal.aborted) throw error;
+    if (!isOffline(error, signal)) throw error;
     const folder = await stored();
-    if (!folder) throw withStored(error, all);
+    if (!folder) throw withStored(error, namesOf(all));
     progress.warn(`${error.message} The model that is kept in this browser is used as it is.`);
     return folder;
   }
@@ -70,11 +69,9 @@ async function forgetOlder(source: HubSource, commit: string, all: StoredFolder[
   }
 }
 
-/** The error with the models that need no network. */
-function withStored(error: WordloomError, all: StoredFolder[]): WordloomError {
-  const names = all.flatMap(({ catalogue: { complete, origin } }) => {
+/** The models that need no network. */
+function namesOf(all: StoredFolder[]): string[] {
+  return all.flatMap(({ catalogue: { complete, origin } }) => {
     return complete && origin?.from === 'hub' ? [hubText({ name: origin.name, revision: origin.revisions[0] ?? origin.commit })] : [];
   });
-  const here = names.length > 0 ? `these models are here: ${names.join(', ')}` : 'no model of the hub is here';
-  return new WordloomError('network', `${error.message} Offline: ${here}.`, { cause: error, code: error.code, values: error.values });
 }

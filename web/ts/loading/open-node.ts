@@ -7,8 +7,8 @@ import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
 import { addressOf } from './address.js';
-import { describe, hubAddress } from './hub.js';
-import { cachedSnapshot } from './hub-cache.js';
+import { describe, hubAddress, isOffline, withStored } from './hub.js';
+import { cachedNames, cachedSnapshot } from './hub-cache.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
 import { ModelCache } from './model-cache.js';
@@ -42,12 +42,19 @@ export async function openNodeFolder(
       return openRemoteFolder({ address: addressOf(source), modelCache, manifest, signal, families });
     }
     case 'hub': {
-      const cached = source.update ? undefined : await cachedSnapshot(source);
-      if (cached) return openDirectory(cached, manifest);
+      const cached = await cachedSnapshot(source);
+      if (cached && !source.update) return openDirectory(cached, manifest);
       if (options.cache === 'required') throw noStore();
-      const modelCache = new ModelCache(new DownloadProgress(report), 'none');
-      const address = hubAddress(source, await describe(source, signal));
-      return openRemoteFolder({ address, modelCache, manifest, signal, families });
+      const progress = new DownloadProgress(report);
+      const repository = await describe(source, signal).catch(async (error: unknown) => {
+        if (!isOffline(error, signal)) throw error;
+        if (!cached) throw withStored(error, await cachedNames());
+        progress.warn(`${error.message} The model in the cache of the hub's tools is used as it is.`);
+        return undefined;
+      });
+      if (cached && (!repository || cached.endsWith(repository.commit))) return openDirectory(cached, manifest);
+      const address = hubAddress(source, repository!);
+      return openRemoteFolder({ address, modelCache: new ModelCache(progress, 'none'), manifest, signal, families });
     }
   }
 }

@@ -1,5 +1,4 @@
 /** A model's folder from any source, for an engine in a browser. */
-import { WordloomError } from '../errors.js';
 import type { WireCreate } from '../protocol.js';
 import type { ProgressEvent } from '../types.js';
 import { addressOf } from './address.js';
@@ -9,6 +8,7 @@ import { ModelCache } from './model-cache.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { DownloadProgress } from './progress.js';
+import { isOffline } from './hub.js';
 import { openHubModel } from './open-hub.js';
 import { openRemoteFolder } from './remote-folder.js';
 import { canKeep, keyOf, noStore, originOf, type Store, storeFor } from './store.js';
@@ -52,8 +52,7 @@ async function manifestFor(
   try {
     return { ...own, ...(await readManifest(manifest, signal)) };
   } catch (error) {
-    const offline = error instanceof WordloomError && error.kind === 'network' && !signal.aborted;
-    if (!offline || !store || !(await store.catalogue()).complete) throw error;
+    if (!isOffline(error, signal) || !store || !(await store.catalogue()).complete) throw error;
     progress.warn(`${error.message} The model that is kept in this browser is used as it is.`);
     return own;
   }

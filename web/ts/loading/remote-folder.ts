@@ -38,16 +38,20 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
     for (const file of files) file.close();
     modelCache.close();
   };
+  const { progress } = modelCache;
   try {
+    progress.expect(address.expected ?? []);
     const small = await receiveSmall(options, files);
     const weights = await openWeights(options, files, small);
+    progress.only(files.map(({ name }) => name));
     await modelCache.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
     const complete = receiveWeights(options, weights);
     complete.catch(() => {}); // Callers await it; the engine gets the failure through `arrived`.
     const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
     const pair = pairOf(whole(small.get('tokenizer_config.json')));
     const loaded = ({ family, languages }: EngineInfo['model']) => modelCache.about({ family, languages, pair });
-    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, loaded, close };
+    const forget = (damaged: string) => modelCache.forget(damaged);
+    return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, loaded, forget, close };
   } catch (error) {
     close();
     throw error;

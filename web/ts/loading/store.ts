@@ -123,6 +123,21 @@ export class Store {
     return this.#change(() => this.directory.removeEntry(name));
   }
 
+  /** Removes a file from disk and from the catalogue: the next visit downloads it. */
+  async forget(name: string, catalogue: Catalogue): Promise<void> {
+    delete catalogue.files[name];
+    catalogue.complete = false;
+    await this.remove(name);
+    await this.save(catalogue);
+  }
+
+  /** Forgets the file that the engine calls damaged, by its name in messages. False if it is not stored. */
+  async forgetDamaged(label: string, catalogue: Catalogue): Promise<boolean> {
+    const name = Object.keys(catalogue.files).find((name) => label === name || label.endsWith(`/${name}`));
+    if (name !== undefined) await this.forget(name, catalogue);
+    return name !== undefined;
+  }
+
   /** Queues a change. Failures and slow changes are ignored. */
   #change(work: () => Promise<void>): Promise<void> {
     this.#changing = this.#changing.then(() => Promise.race([work(), later(PATIENCE_MS)])).catch(() => {});
@@ -163,7 +178,9 @@ export async function room(): Promise<{ free: number; quota: number } | undefine
 
 /** Whether files can be written and read synchronously: in workers with a private file system. */
 export function canKeep(): boolean {
-  return typeof FileReaderSync === 'function' && 'createSyncAccessHandle' in FileSystemFileHandle.prototype;
+  // pages without https have no handles
+  const handle = (globalThis as Partial<typeof globalThis>).FileSystemFileHandle;
+  return typeof FileReaderSync === 'function' && handle !== undefined && 'createSyncAccessHandle' in handle.prototype;
 }
 
 export function noStore(): WordloomError {

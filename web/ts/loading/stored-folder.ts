@@ -33,10 +33,7 @@ export async function openStoredFolder(
     }
     if (manifest[name] !== undefined && entry.sha256 !== manifest[name]) {
       // The caller wants another version: delete this one and download again.
-      delete catalogue.files[name];
-      catalogue.complete = false;
-      await store.remove(name);
-      await store.save(catalogue);
+      await store.forget(name, catalogue);
       return undefined;
     }
     files.push({ name, size: entry.size, read, arrived: () => Promise.resolve() });
@@ -44,6 +41,7 @@ export async function openStoredFolder(
   const renamed = origin !== undefined && JSON.stringify(origin) !== JSON.stringify(catalogue.origin);
   if (renamed) catalogue.origin = origin;
   if (hashed || renamed) await store.save(catalogue);
+  progress.expect(files.map(({ name, size }) => [name, size]));
   for (const { name, size } of files) progress.update(name, size, size, true);
   const loaded = async ({ family, languages }: EngineInfo['model']) => {
     if (catalogue.about) return;
@@ -51,5 +49,6 @@ export async function openStoredFolder(
     catalogue.about = { family, languages, pair: pairOf(config?.read(0, config.size)) };
     await store.save(catalogue);
   };
-  return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, loaded, close: () => {} };
+  const forget = (damaged: string) => store.forgetDamaged(damaged, catalogue);
+  return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, loaded, forget, close: () => {} };
 }

@@ -52,6 +52,7 @@ pub fn of_model(error: &ModelError) -> Option<Code> {
         ModelError::Json { file, .. } | ModelError::InvalidCheckpoint { file, .. } => {
             code("damaged-file", [("file", file)])
         }
+        ModelError::Tokenizer { source, .. } => of_text(source),
         ModelError::MissingTensor { tensor, .. } => code("missing-tensor", [("tensor", tensor)]),
         _ => None,
     }
