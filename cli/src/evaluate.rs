@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use wordloom::evaluate::{Bleu, Chrf, EvaluateError, Required, Rouge, bleu, chrf, rouge};
 
-use super::CliError;
 use super::lines::Lines;
 use super::output::Output;
 use super::table::counted;
+use super::{CliError, notice};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -135,7 +135,15 @@ fn references(arguments: &Arguments) -> Result<References, CliError> {
     for path in &arguments.reference {
         let lines = read_lines(Some(path))?;
         match arguments.columns.is_empty() {
-            true => references.push((path.display().to_string(), lines)),
+            true => {
+                if !lines.is_empty() && lines.iter().all(|line| line.contains('\t')) {
+                    let file = path.display();
+                    notice(&format!(
+                        "warning: every line of {file} has a tab, as in a table; give the column of references alone: cut -f2 {file}"
+                    ));
+                }
+                references.push((path.display().to_string(), lines));
+            }
             false => references.extend(columns(path, &lines, &arguments.columns)?),
         }
     }

@@ -26,9 +26,8 @@ pub fn handler() -> Cancel {
     let install = || {
         let cancel = Cancel::default();
         let wish = cancel.clone();
-        // on an error (a handler exists, or the system has no signals) Ctrl-C ends the process
-        let _ = ctrlc::set_handler(move || {
-            match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
+        let act =
+            move || match STATE.compare_exchange(WORKING, INTERRUPTED, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => wish.cancel(),
                 Err(SERVING) => {
                     STATE.store(STOPPING, Ordering::SeqCst);
@@ -36,11 +35,32 @@ pub fn handler() -> Cancel {
                 }
                 Err(STOPPING) => process::exit(0),
                 Err(_) => process::exit(EXIT_CODE.into()),
-            }
-        });
+            };
+        // on an error (a handler exists, or the system has no signals) Ctrl-C ends the process
+        let _ = with_nohup(|| ctrlc::set_handler(act));
         cancel
     };
     CANCEL.get_or_init(install).clone()
+}
+
+/// Installs a handler, but `nohup` still does what it says: a hangup that is ignored when the process starts stays ignored.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "a signal's disposition can be read and set in no other way")]
+fn with_nohup<R>(install: impl FnOnce() -> R) -> R {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the signal is ignored, or has its default; no handler runs.
+    let set = |handler| unsafe { signal(Signal::SIGHUP, handler) };
+    let before = set(SigHandler::SigDfl);
+    let result = install();
+    if matches!(before, Ok(SigHandler::SigIgn)) {
+        let _ = set(SigHandler::SigIgn); // nothing but the signal's name can be wrong
+    }
+    result
+}
+
+#[cfg(not(unix))]
+fn with_nohup<R>(install: impl FnOnce() -> R) -> R {
+    install()
 }
 
 /// Makes Ctrl-C the normal end of a command that runs until it is stopped. The command ends when it finds the wish, and

@@ -58,6 +58,9 @@ pub enum BatchError {
     Position { epoch: u64, batch: usize, batches: usize },
 }
 
+/// Tokens of a batch that any data may have.
+const LEAST_BOUND: usize = 1024;
+
 impl Capacity {
     /// The capacity for batches of about `batch_tokens` target tokens and as many source tokens as come with them.
     ///
@@ -68,6 +71,9 @@ impl Capacity {
             return Err(BatchError::NoRoom(batch_tokens));
         }
         let [source, target] = tokens(pairs)?;
+        // Rows beyond those of all pairs would stay empty, and take memory and time. Twice as many leave room for other epochs,
+        // whose words may be cut into more tokens, and for longer pairs of a dev set.
+        let batch_tokens = batch_tokens.min((2 * target).max(LEAST_BOUND));
         // u128: no overflow, however many tokens are asked for
         let rows = batch_tokens as u128 * source as u128 * (100 + SLACK_PERCENT as u128);
         let rows = rows.div_ceil(target as u128 * 100);

@@ -95,9 +95,13 @@ impl Record {
     /// # Errors
     /// [`CheckpointError::Setting`] with the first difference.
     pub fn check_settings(&self, files: &ModelFiles, settings: &Settings) -> Result<(), CheckpointError> {
-        let get =
-            |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
-        for name in self.settings.keys().chain(settings.keys()) {
+        let get = |settings: &Settings, name| match settings.get(name).map_or("", String::as_str) {
+            "" => "not given".to_owned(),
+            value => value.to_owned(),
+        };
+        // other settings follow from these: the user hears of the one that was given
+        let first = ["--model", "--config", "--vocabulary", "--swap"].map(str::to_owned);
+        for name in first.iter().chain(self.settings.keys()).chain(settings.keys()) {
             let (before, now) = (get(&self.settings, name), get(settings, name));
             if before != now {
                 let file = files.file_label(RECORD);

@@ -84,7 +84,7 @@ pub enum TrainError {
     /// The loss is not a number any more.
     #[error(
         "the loss of step {step} is {loss}: training has diverged. The largest gradient was {gradient} in {tensor}. \
-         Lower the learning rate, raise the warm-up, or clip gradients"
+         Lower the learning rate (--learning-rate), raise the warm-up (--warmup), or clip gradients (--max-norm)"
     )]
     Diverged {
         /// Number of the step, from 1.

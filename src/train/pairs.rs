@@ -64,21 +64,22 @@ pub enum PairsError {
     OneColumn { file: String, line: usize },
     #[error(
         "{file}, line {line}: there are {columns} columns; a line is a pair: SOURCE TAB TARGET; remove the others, \
-         ask to ignore them, or name the tags to take, if the third one is a tag"
+         ignore them (--ignore-columns), or name the tags to take (--tags), if the third one is a tag"
     )]
     Columns { file: String, line: usize, columns: usize },
     #[error("{file}, line {line}: the {side} is empty; remove the pair")]
     EmptySide { file: String, line: usize, side: Side },
-    #[error(
-        "{file}, line {line}: longer than the limit of {limit} bytes; split or remove it, or raise the limit"
-    )]
+    #[error("{file}, line {line}: longer than the limit of {limit} bytes; split or remove it")]
     LongLine { file: String, line: usize, limit: usize },
-    #[error("{file}: holds more than the limit of {limit} bytes of text; split it, or raise the limit")]
+    #[error("{file}: holds more than the limit of {limit} bytes of text; split it")]
     LongText { file: String, limit: u64 },
+    #[error("{file}: is {form}; make it UTF-8, as it is or compressed with gzip")]
+    Form { file: String, form: &'static str },
     #[error("{file}, line {line}: contains a NUL character; remove it")]
     Nul { file: String, line: usize },
     #[error(
-        "{file}, line {line}: contains a tab; a file of one language has one sentence on a line, without tabs"
+        "{file}, line {line}: contains a tab; a file of one language has one sentence on a line, without tabs. Tables of pairs \
+         are given one by one: --pairs A --pairs B"
     )]
     Tab { file: String, line: usize },
     #[error("{file}, line {line}: byte {byte} of the line is not UTF-8; convert the file to UTF-8")]
@@ -90,6 +91,16 @@ pub enum PairsError {
     )]
     LineCounts { source_file: String, source_lines: usize, target_file: String, target_lines: usize },
 }
+
+/// Forms of files that are not read, and how each begins.
+#[cfg(not(target_arch = "wasm32"))]
+const FORMS: [(&[u8], &str); 5] = [
+    (&[0xff, 0xfe], "UTF-16"),
+    (&[0xfe, 0xff], "UTF-16"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd"),
+    (b"BZh", "compressed with bzip2"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "compressed with xz"),
+];
 
 /// The pairs of a file, and its tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -223,7 +234,11 @@ fn open(path: &std::path::Path) -> Result<Box<dyn BufRead>, PairsError> {
     let failed = |source| PairsError::Io { file: path.display().to_string(), source };
     let mut file = io::BufReader::with_capacity(1 << 16, std::fs::File::open(path).map_err(failed)?);
     // by content: downloads often have another name
-    let is_gzip = file.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let begin = file.fill_buf().map_err(failed)?;
+    let is_gzip = begin.starts_with(&[0x1f, 0x8b]);
+    if let Some((_, form)) = FORMS.into_iter().find(|(bytes, _)| begin.starts_with(bytes)) {
+        return Err(PairsError::Form { file: path.display().to_string(), form });
+    }
     Ok(match is_gzip {
         true => Box::new(io::BufReader::new(flate2::bufread::MultiGzDecoder::new(file))),
         false => Box::new(file),

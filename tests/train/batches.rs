@@ -132,4 +132,10 @@ fn pairs_that_fit_no_batch_are_an_error_or_counted() {
     let error = Batches::new(&empty, CAPACITY, 1, TooLong::LeaveOut).unwrap_err();
     assert_eq!(error, BatchError::Empty { pair: 2 });
     assert_eq!(Capacity::propose(&corpus(3), 0), Err(BatchError::NoRoom(0)));
+    // a batch has no more rows than the data can fill
+    let pairs = corpus(2000);
+    let tokens: usize = pairs.iter().map(|pair| pair.target.len()).sum();
+    let huge = Capacity::propose(&pairs, 1 << 40).unwrap();
+    assert!((2 * tokens..2 * tokens + 64).contains(&huge.target_rows), "{huge:?}");
+    assert_eq!(Capacity::propose(&corpus(3), 1 << 40), Capacity::propose(&corpus(3), 1024));
 }

@@ -124,6 +124,20 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn other_forms_of_files_are_named() {
+    for (begin, want) in [
+        (&[0xff, 0xfe, b'a', 0][..], "UTF-16"),
+        (&[0x28, 0xb5, 0x2f, 0xfd, 0], "zstd"),
+        (b"BZh9", "bzip2"),
+        (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+    ] {
+        let file = File::new("pairs.tsv", begin);
+        let error = load_tsv(&file.0, &PairsOptions::default()).unwrap_err().to_string();
+        assert!(error.contains(want) && error.contains("UTF-8") && error.contains("gzip"), "{error}");
+    }
+}
+
+#[test]
 fn gzip_is_found_by_content_in_one_member_or_more() {
     let options = PairsOptions::default();
     // a name without .gz, and two members, as `cat a.gz b.gz` makes them

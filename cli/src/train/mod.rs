@@ -27,6 +27,8 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let device = open_device(&arguments.device)?;
     let session = preparation.begin(model, device, cancel, &mut report)?;
     interrupt::working(|| Ok(pollster::block_on(session.train(&mut report))?))?;
-    notice(&format!("{}: try it with wordloom translate --model {0} \"…\"", arguments.out.display()));
+    let out = arguments.out.display().to_string();
+    let model = text::typed(std::iter::once(out.clone()));
+    notice(&format!("{out}: try it with wordloom translate --model {model} \"…\""));
     Ok(())
 }

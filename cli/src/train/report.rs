@@ -127,7 +127,12 @@ impl Observer for Report {
 
     fn event(&mut self, event: &Event, history: &History, facts: &Facts) {
         match event {
-            Event::Start { .. } => self.bar.set_draw_target(ProgressDrawTarget::stderr()),
+            Event::Start { step, .. } => {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                // some steps pass before their numbers come
+                self.bar.set_message(format!("step {step}"));
+                self.bar.set_position((facts.progress * UNITS) as u64);
+            }
             Event::Checkpoint { .. } => {}
             Event::Steps(steps) => {
                 self.steps(steps, facts);

@@ -34,6 +34,21 @@ fn evaluate_prints_scores_and_what_they_are_made_of() {
 }
 
 #[test]
+fn a_table_as_reference_is_noticed() {
+    let folder = scratch("evaluate_tabs");
+    let (hypotheses, table) = (folder.join("hypotheses.txt"), folder.join("test.tsv"));
+    fs::write(&hypotheses, "Ein Haus\nEin Hund\n").unwrap();
+    fs::write(&table, "a house\tEin Haus\na dog\tEin Hund\n").unwrap();
+    let run = run(&["evaluate", text(&hypotheses), "--reference", text(&table)], "");
+    run.succeeds();
+    assert!(
+        run.stderr().contains("has a tab, as in a table") && run.stderr().contains("cut -f2"),
+        "{}",
+        run.stderr()
+    );
+}
+
+#[test]
 fn references_are_columns_of_a_table() {
     let folder = scratch("evaluate-columns");
     let write = |name: &str, content: &str| {

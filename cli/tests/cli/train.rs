@@ -258,8 +258,54 @@ fn a_run_that_is_interrupted_at_a_test_tests_then() {
 }
 
 #[test]
+fn a_model_without_its_checkpoints_is_not_written_over() {
+    let training = Training::new("train-lost");
+    training.trains("out", &["--max-steps", "2"]);
+    let weights = training.folder.join("out/model.safetensors");
+    let before = tensors(&weights);
+    fs::remove_dir_all(training.folder.join("out/checkpoints")).unwrap();
+    training.fails("out", &["--max-steps", "4", "--resume"], 1, &["no checkpoint to go on from"]);
+    training.fails("out", &["--max-steps", "4"], 1, &["there is a model already; choose another folder"]);
+    assert_eq!(tensors(&weights), before);
+
+    // a training that diverged before its first test leaves a log alone
+    let log = fs::read(training.folder.join("out/train.jsonl")).unwrap();
+    fs::create_dir_all(training.folder.join("none")).unwrap();
+    fs::write(training.folder.join("none/train.jsonl"), log).unwrap();
+    let run = training.trains("none", &["--max-steps", "2"]);
+    assert!(run.stderr().contains("the training before wrote no model"), "{}", run.stderr());
+    assert_eq!(events(&training.log("none"), "start").len(), 1);
+}
+
+/// The model that a fine-tuning begins with counts, too.
+#[test]
+fn a_fine_tuning_does_not_end_with_a_worse_model() {
+    let training = Training::new("train-worse");
+    training.trains("base", &["--max-steps", "30", "--learning-rate", "0.01"]);
+    let weights = |out: &str| tensors(&training.folder.join(out).join("model.safetensors"));
+    let base = training.path("base");
+    let options = ["--model", &base, "--max-steps", "3", "--learning-rate", "1", "--warmup", "1"];
+    let run = training.trains("worse", &options);
+    assert!(run.stderr().contains("better than that of the model at the beginning"), "{}", run.stderr());
+    assert_eq!(events(&training.log("worse"), "test")[0]["step"], 0);
+    assert_eq!(weights("worse"), weights("base"));
+}
+
+#[test]
 fn what_a_folder_has_and_what_is_left_out_is_said() {
     let training = Training::new("train-said");
+    let run = training.trains("short", &["--max-steps", "2", "--warmup", "5"]);
+    assert!(
+        run.stderr().contains("rises for 5 steps (--warmup), and the training takes 2"),
+        "{}",
+        run.stderr()
+    );
+    training.fails(
+        "short",
+        &["--max-steps", "4", "--warmup", "5", "--resume", "--swap"],
+        1,
+        &["--swap was not given"],
+    );
     let other = training.folder.join("other");
     fs::create_dir_all(&other).unwrap();
     fs::write(other.join("pytorch_model.bin"), "mine").unwrap();
@@ -347,6 +393,33 @@ fn neither_ctrl_c_nor_kill_loses_the_work() {
     let log = training.log("out");
     let steps: Vec<u64> = events(&log, "steps").iter().map(|event| event["step"].as_u64().unwrap()).collect();
     assert!(steps.is_sorted_by(|one, other| one < other), "no step is in the log twice: {steps:?}");
+}
+
+/// `nohup` lets a training go on after its terminal is closed.
+#[test]
+#[cfg(unix)]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let training = Training::new("train-nohup");
+    let arguments = training.arguments("out", &["--max-steps", "100000000", "--patience", "0"]);
+    for (script, ends) in [("exec \"$0\" \"$@\"", true), ("trap '' HUP; exec \"$0\" \"$@\"", false)] {
+        let _ = fs::remove_dir_all(training.folder.join("out"));
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_wordloom")]).args(&arguments);
+        let mut child = shell.stderr(std::process::Stdio::null()).spawn().unwrap();
+        wait_for_steps(&training, "out", 1);
+        let hangup =
+            std::process::Command::new("sh").args(["-c", &format!("kill -HUP {}", child.id())]).status();
+        assert!(hangup.is_ok_and(|status| status.success()));
+        if ends {
+            assert_eq!(child.wait().unwrap().code(), Some(130));
+            continue;
+        }
+        let before = events(&training.log("out"), "steps").len();
+        wait_for_steps(&training, "out", before + 5);
+        assert!(child.try_wait().unwrap().is_none(), "it goes on");
+        super::interrupt::interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
 }
 
 #[test]
@@ -501,7 +574,7 @@ fn learned_projections_are_trained_saved_and_used_by_every_command() {
 
     // the same model further, only its projections; a model that has others, or a place for none
     training.trains("more", &["--model", &model, "--train-only", "linformer", "--max-steps", "2"]);
-    let [before, after] = [&model, &training.path("more")]
+    let [before, after] = [&model, &training.path("more/checkpoints/step-00000002")]
         .map(|folder| tensors(&std::path::Path::new(folder).join("model.safetensors")));
     for (name, bytes) in &before {
         assert_eq!(bytes != &after[name], name.contains("linformer"), "{name}");

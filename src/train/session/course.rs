@@ -63,6 +63,8 @@ pub struct Session {
     about: About,
     device: Device,
     pairs: usize,
+    /// Steps in which the learning rate rises.
+    warmup: u64,
     parameters: u64,
     test_steps: u64,
     cancel: Cancel,
@@ -85,6 +87,8 @@ pub(super) struct Parts {
     /// Number of training pairs.
     pub pairs: usize,
     pub steps_of_epoch: usize,
+    /// Steps in which the learning rate rises.
+    pub warmup: u64,
 }
 
 impl fmt::Debug for Session {
@@ -100,7 +104,7 @@ impl Session {
         cancel: Cancel,
         observer: &mut dyn Observer,
     ) -> Result<Self, SessionError> {
-        let Parts { run, trainer, dev, about, device, pairs, steps_of_epoch } = parts;
+        let Parts { run, trainer, dev, about, device, pairs, steps_of_epoch, warmup } = parts;
         let step = run.state().steps;
         let history = History::open(&options.out, step)?;
         let checkpoint = trainer.model().checkpoint();
@@ -125,6 +129,7 @@ impl Session {
             about,
             device,
             pairs,
+            warmup,
             parameters,
             test_steps,
             cancel,
@@ -151,6 +156,10 @@ impl Session {
         self.tell(&Event::End { step, reason: reason.clone() }, observer)?;
         let ending = result?;
         observer.line(&reason);
+        if self.best().is_some_and(|test| test.step == 0) {
+            observer.line("no test was better than that of the model at the beginning: it is the best model");
+        }
+        self.warn_of_the_rate(ending, observer);
         let scores = self.finish(observer).await?;
         let state = self.run.state();
         let best = self.best().copied();
@@ -159,6 +168,13 @@ impl Session {
 
     async fn steps_and_tests(&mut self, observer: &mut dyn Observer) -> Result<Ending, SessionError> {
         let began = Instant::now();
+        // a model that was trained before may be better than what follows
+        if self.options.model.is_some() && self.run.state().steps == 0 && self.history.tests.is_empty() {
+            self.test(observer).await?;
+            if self.cancel.is_cancelled() {
+                return self.interrupted(observer).await;
+            }
+        }
         // a run that was interrupted at a test tests now, as it would have
         if self.is_test_due() && self.test(observer).await? == Some(Verdict::Stop) {
             self.save_all(observer).await?;
@@ -188,6 +204,16 @@ impl Session {
                 self.try_to_save(observer).await?;
             }
             self.run.add_seconds(moment.elapsed().as_secs_f64());
+        }
+    }
+
+    /// Says if the training ended before the learning rate reached its peak. With `--max-steps`, its beginning said so.
+    fn warn_of_the_rate(&self, ending: Ending, observer: &mut dyn Observer) {
+        let (steps, warmup) = (self.run.state().steps, self.warmup);
+        if ending == Ending::Minutes && steps < warmup {
+            observer.line(&format!(
+                "warning: the learning rate never reached its peak: it rises for {warmup} steps (--warmup), and the training took {steps}"
+            ));
         }
     }
 
@@ -405,7 +431,10 @@ impl Session {
     fn explained(&self, error: TrainError, observer: &mut dyn Observer) -> SessionError {
         if matches!(error, TrainError::Diverged { .. }) {
             match checkpoints::list(&self.options.out).unwrap_or_default().pop() {
-                Some(folder) => observer.line(&format!("the last good checkpoint is {}", folder.display())),
+                Some(folder) => observer.line(&format!(
+                    "the last good checkpoint is {0}; `--model {0}` with another --out and a lower --learning-rate goes on from it",
+                    folder.display()
+                )),
                 None => observer.line("there is no checkpoint yet"),
             }
         }

@@ -67,6 +67,13 @@ pub struct TestEvent {
     pub best: bool,
 }
 
+/// Whether the log of a folder tells of a checkpoint.
+pub fn had_checkpoint(out: &Path) -> bool {
+    let log = fs::read_to_string(log_in(out)).unwrap_or_default();
+    let is_checkpoint = |line| matches!(serde_json::from_str(line), Ok(Event::Checkpoint { .. }));
+    log.lines().any(is_checkpoint)
+}
+
 /// The log on disk, and its curves in memory.
 pub struct History {
     file: File,

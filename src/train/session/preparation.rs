@@ -77,6 +77,12 @@ impl Preparation {
         let start = Start::new(&options, (&train, &augmentation), (checkpoint.as_deref(), model), observer)?;
         let chosen = options.numbers.chosen(start.size);
         let plan = plan(&options, chosen, train.len())?;
+        if let Some(steps) = options.max_steps.filter(|&steps| steps < chosen.warmup) {
+            observer.line(&format!(
+                "warning: the learning rate rises for {} steps (--warmup), and the training takes {steps} (--max-steps)",
+                chosen.warmup
+            ));
+        }
         let settings = start::settings(&options, &start, [&train, &dev], (chosen, substitutions));
         if let Some((files, record)) = &start.resumed {
             record.check_settings(files, &settings)?;
@@ -110,7 +116,7 @@ impl Preparation {
         let (trainer, state) = trainer(&options, &start, &device, (chosen, capacity))?;
         let run = Run::new(source, plan, state)?;
         let about = About { companions: start.companions, settings, notes };
-        let parts = Parts { run, trainer, dev, about, device, pairs, steps_of_epoch };
+        let parts = Parts { run, trainer, dev, about, device, pairs, steps_of_epoch, warmup: chosen.warmup };
         Session::new(options, parts, cancel, observer)
     }
 }
@@ -129,24 +135,31 @@ fn open_out(options: &Options, observer: &mut dyn Observer) -> Result<Option<Pat
     let out = &options.out;
     fs::create_dir_all(out).map_err(|error| SessionError::cannot_write(out, error))?;
     let found = checkpoints::list(out)?.pop();
-    let is_used = found.is_some() || history::log_in(out).exists() || has_a_model(out);
+    let (has_log, has_model) = (history::log_in(out).exists(), has_a_model(out));
+    // a training that was killed before its first checkpoint begins again, over the model of its first test
+    let is_lost = has_model && (!has_log || history::had_checkpoint(out));
     let refused = |problem: &str| Err(SessionError::Input(format!("{}: {problem}", out.display())));
     match (options.resume, found) {
         (true, Some(found)) => {
             checkpoints::remove_unfinished(out);
             Ok(Some(found))
         }
-        (true, None) if is_used && !history::log_in(out).exists() => refused(
+        (true, None) if is_lost => refused(
             "there is a model, but no checkpoint to go on from; leave out --resume, and choose another folder",
         ),
         (true, None) => {
             observer.line("there is no checkpoint yet; the training begins");
             Ok(None)
         }
-        (false, _) if is_used => {
+        (false, Some(_)) => {
             refused("there is a model already; --resume goes on with its training, or choose another folder")
         }
-        (false, _) => Ok(None),
+        (false, None) if has_model => refused("there is a model already; choose another folder"),
+        (false, None) if has_log => {
+            observer.line("the training before wrote no model; its log is written anew");
+            Ok(None)
+        }
+        (false, None) => Ok(None),
     }
 }
 

@@ -425,5 +425,7 @@ pub(super) fn settings(
         ("--seed", numbers.seed.to_string()),
         ("--goal", goal.to_owned()),
     ];
-    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    // checkpoints of earlier versions do not tell of a swap
+    let swap = examples.swap.then(|| ("--swap", "given".to_owned()));
+    settings.into_iter().chain(swap).map(|(name, value)| (name.to_owned(), value)).collect()
 }
