@@ -148,7 +148,7 @@ fn finished(mut parts: Markup, finish: Finish, units: &mut Units) -> Markup {
 
 /// Makes a unit of text and tags. Without a letter, they are copied.
 fn sentence(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
-    let mut tokens = without_emoji(tokens, style.escape);
+    let mut tokens = keys(without_emoji(tokens, style.escape));
     let is_text = |token: &Inline| matches!(token, Inline::Text { text, .. } if has_words(text));
     // punctuation and numbers at the ends belong to the sentence
     let is_part = |token: &Inline| match token {
@@ -219,6 +219,32 @@ fn joined(tokens: Vec<Inline>) -> Vec<Inline> {
             }
             (_, token) => joined.push(token),
         }
+    }
+    joined
+}
+
+/// Joins words that stay with the signs between them: a model would part `<kbd>Ctrl</kbd>+<kbd>C</kbd>`.
+fn keys(tokens: Vec<Inline>) -> Vec<Inline> {
+    const LONGEST: usize = 3;
+    let is_kept = |token: Option<&Inline>| matches!(token, Some(Inline::Kept { is_word: true, .. }));
+    let is_sign = |token: &Inline| match token {
+        Inline::Text { text, .. } => {
+            text.len() <= LONGEST && !text.contains(|c: char| c.is_whitespace() || c.is_alphanumeric())
+        }
+        _ => false,
+    };
+    let mut joined: Vec<Inline> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some(token) = rest.next() {
+        if is_kept(joined.last()) && (is_kept(Some(&token)) || is_sign(&token) && is_kept(rest.peek())) {
+            let more = if is_kept(Some(&token)) { None } else { rest.next() };
+            if let Some(Inline::Kept { raw, .. }) = joined.last_mut() {
+                let markup = [Some(token), more].into_iter().flatten().flat_map(Inline::into_markup);
+                markup.for_each(|part| append(raw, part));
+            }
+            continue;
+        }
+        joined.push(token);
     }
     joined
 }

@@ -176,3 +176,10 @@ fn marks_where_a_word_may_be_broken_are_no_letters() {
     assert_eq!(document.units()[0].text(), "a twenty-one");
     assert_eq!(turned("<p>12&shy;345</p>", Format::Html), "<p>12&shy;345</p>");
 }
+
+#[test]
+fn keys_that_are_pressed_together_are_one_word() {
+    let html = "<p>Press <kbd>Ctrl</kbd>+<kbd>C</kbd>, then <kbd>A</kbd> and <kbd>B</kbd>. Run <code>a</code>/<code>b</code>.</p>";
+    assert_eq!(texts(html), ["Press XA, then XB and XC. Run XD."]);
+    assert_eq!(same(html.as_bytes(), Format::Html), html.as_bytes());
+}
