@@ -50,7 +50,7 @@ pub enum ExplainError {
     },
     /// A trace without the numbers of this attention.
     #[error(
-        "the trace has no numbers of {head}; `wordloom attend TEXT --tap '*' -o FILE` makes one that has all numbers"
+        "the trace has no numbers of {head}; `wordloom attend TEXT --tap '*' -o FILE` makes one that has all numbers, and so does the option `taps: ['*']` of `trace`"
     )]
     NoTaps {
         /// The head.

@@ -287,6 +287,7 @@ fn a_fine_tuning_does_not_end_with_a_worse_model() {
     let options = ["--model", &base, "--max-steps", "3", "--learning-rate", "1", "--warmup", "1"];
     let run = training.trains("worse", &options);
     assert!(run.stderr().contains("better than that of the model at the beginning"), "{}", run.stderr());
+    assert!(run.stderr().contains("is worse than that of guesses, 6.0"), "{}", run.stderr());
     assert_eq!(events(&training.log("worse"), "test")[0]["step"], 0);
     assert_eq!(weights("worse"), weights("base"));
 }

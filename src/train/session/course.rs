@@ -71,6 +71,8 @@ pub struct Session {
     history: History,
     /// Whether lines of the log wait for room.
     log_waits: bool,
+    /// Whether a test was much worse than guesses.
+    is_worse_than_guesses: bool,
     /// Weights of the best model, if they could not be written yet.
     unwritten: Option<Vec<u8>>,
     pace: Pace,
@@ -135,6 +137,7 @@ impl Session {
             cancel,
             history,
             log_waits: false,
+            is_worse_than_guesses: false,
             unwritten: None,
         };
         session.tell(&start, observer)?;
@@ -204,6 +207,16 @@ impl Session {
                 self.try_to_save(observer).await?;
             }
             self.run.add_seconds(moment.elapsed().as_secs_f64());
+        }
+    }
+
+    /// Says once if the model is much worse than one that knows nothing: the loss is a number, but the training leads nowhere.
+    fn warn_of_divergence(&mut self, loss: f64, observer: &mut dyn Observer) {
+        let guess = (self.trainer.config().target_vocabulary as f64).ln();
+        if loss > 1.5 * guess && !std::mem::replace(&mut self.is_worse_than_guesses, true) {
+            observer.line(&format!(
+                "warning: the dev loss of {loss:.1} is worse than that of guesses, {guess:.1}: take a lower --learning-rate"
+            ));
         }
     }
 
@@ -327,6 +340,7 @@ impl Session {
             self.try_to_write_best(observer);
         }
         observer.event(&Event::Test(test), &self.history, &self.facts());
+        self.warn_of_divergence(test.loss, observer);
         Ok(Some(verdict))
     }
 
