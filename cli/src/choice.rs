@@ -114,7 +114,9 @@ fn with_model(
         Some(From::Auto) => {
             let readable: Vec<Language> =
                 named.from.iter().filter_map(|code| Language::of_model(code)).collect();
-            Some(detected(&sample()?, if readable.is_empty() { offered_sources() } else { readable })?)
+            let text = sample()?;
+            let among = if readable.is_empty() { offered_sources() } else { readable };
+            Some(told(&text, detect(&text, &among))?)
         }
     };
     for (side, list, wanted) in [("reads", &named.from, &from), ("writes", &named.to, &asked.to)] {
@@ -200,9 +202,9 @@ fn without_model(
     let from = match &asked.from {
         Some(From::Given(language)) => language.clone(),
         Some(From::Auto) | None => {
-            let mut candidates = offered_sources();
-            candidates.extend(wordloom_hub::sources(&installed));
-            detected(&sample()?, candidates)?
+            let text = sample()?;
+            let candidates = Candidates::new(wordloom_hub::sources(&installed), Some(to));
+            told(&text, candidates.detect(&text))?
         }
     };
     if from.fits(to) {
@@ -270,9 +272,53 @@ fn no_model(installed: &[Choosable], from: &Language, to: &Language) -> CliError
     ))
 }
 
-/// The language of a text. It is told on stderr; a mere guess is an error.
-fn detected(text: &str, candidates: Vec<Language>) -> Result<Language, CliError> {
-    let Some(Detected { language, certainty, other }) = detect(text, &candidates) else {
+/// The languages that a text may be in.
+pub struct Candidates {
+    /// Those for which a model could be had.
+    all: Vec<Language>,
+    /// Those that models here read.
+    readable: Vec<Language>,
+    /// The one into which the text is translated.
+    target: Option<Language>,
+}
+
+impl Candidates {
+    pub fn new(readable: Vec<Language>, target: Option<&Language>) -> Self {
+        let mut all = offered_sources();
+        all.extend(readable.iter().cloned());
+        Self { all, readable, target: target.cloned() }
+    }
+
+    /// Whether a language is one that is read here, or the target.
+    pub fn has(&self, language: &Language) -> bool {
+        self.readable.iter().chain(&self.target).any(|known| known.fits(language))
+    }
+
+    /// The language of a text.
+    ///
+    /// Few words look like words of many languages. If they seem to be in one that no model here reads, and that is not certain, they
+    /// are in one that is read, and that is not the target. A single word is always in one that is read.
+    pub fn detect(&self, text: &str) -> Option<Detected> {
+        let first = detect(text, &self.all)?;
+        let among: Vec<Language> = match first.certainty {
+            Certainty::Certain => return Some(first),
+            Certainty::Likely if self.has(&first.language) => return Some(first),
+            Certainty::Likely => {
+                let is_target =
+                    |language: &Language| self.target.as_ref().is_some_and(|target| target.fits(language));
+                self.readable.iter().filter(|language| !is_target(language)).cloned().collect()
+            }
+            Certainty::Guess => self.readable.clone(),
+        };
+        let Some(found) = detect(text, &among) else { return Some(first) };
+        let other = found.other.or(Some(first.language)).filter(|other| *other != found.language);
+        Some(Detected { language: found.language, certainty: first.certainty, other })
+    }
+}
+
+/// The language that was detected. It is told on stderr; a mere guess is an error.
+fn told(text: &str, found: Option<Detected>) -> Result<Language, CliError> {
+    let Some(Detected { language, certainty, other }) = found else {
         let problem =
             if text.trim().is_empty() { "there is no text that tells" } else { "the text does not tell" };
         return Err(CliError::Usage(format!("{problem} its language; say it with --from")));

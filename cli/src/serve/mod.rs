@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options`, `keys` | the command line |
 //! | `connections` | sockets: limits, timeouts, the end |
+//! | `discard` | bodies that are answered unread |
 //! | `answer`, `content`, `range`, `site`, `listing` | files: the page and models |
 //! | `host` | names that the server answers to |
 //! | `api` | LibreTranslate's interface |
@@ -15,6 +16,7 @@ mod answer;
 mod api;
 mod connections;
 mod content;
+mod discard;
 mod engine;
 mod glossaries;
 mod host;
@@ -121,12 +123,17 @@ fn serve(options: &ServeOptions) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_serve)?;
     let site = Arc::new(site);
     let files = move |request: Request| std::future::ready(answer::answer(&request, &site, hosts));
-    let router = api::routes(Arc::new(api)).fallback(files);
+    let most = DISCARDED_BODIES * options.limits().body as u64;
+    let discard = axum::middleware::from_fn_with_state(most, discard::discard);
+    let router = api::routes(Arc::new(api)).fallback(files).layer(discard);
     runtime.block_on(connections::serve(listener, router, stop)).map_err(cannot_serve)
 }
 
 /// Bytes for repeated sentences of each model, some ten thousands.
 const CACHE_BYTES: usize = 64 << 20;
+
+/// How many times the size of the largest body is read of a larger one.
+const DISCARDED_BODIES: u64 = 4;
 
 fn listen(host: &str, port: u16) -> Result<TcpListener, CliError> {
     let listening = TcpListener::bind((host, port)).and_then(|listener| {

@@ -65,7 +65,11 @@ fn tiles(history: &History, facts: &Facts, end: Option<&str>) -> String {
             bleu.map_or("–".to_owned(), |bleu| format!("{bleu:.1}")),
             "greedy search, dev set".to_owned(),
         ),
-        ("Tokens/s", grouped(last.tokens_per_second.round() as u64), format!("rate {:.1e}", last.learning_rate)),
+        (
+            "Tokens/s",
+            grouped(last.tokens_per_second.round() as u64),
+            format!("rate {:.1e}", last.learning_rate),
+        ),
         time,
     ];
     let mut html = "<dl>\n".to_owned();

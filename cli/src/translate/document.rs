@@ -50,7 +50,36 @@ pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
             "{option} is for lines, not for documents; --format lines reads FILE as lines"
         )));
     }
+    check_ending(arguments, format)?;
     Ok(format)
+}
+
+/// Checks that the ending of --output says no other format than that of what is written: a document keeps its own.
+fn check_ending(arguments: &Arguments, format: Option<Format>) -> Result<(), CliError> {
+    let (None, Some(output)) = (&arguments.format, &arguments.output) else { return Ok(()) };
+    let name = |path: &Path| path.display().to_string();
+    let ending = |path: &Path| path.extension().unwrap_or_default().display().to_string();
+    let Some(other) = Format::of_name(&name(output)) else { return Ok(()) };
+    let input = arguments.input.as_deref();
+    let is_table_or_json = arguments.json || arguments.n_best.is_some();
+    let fits = match (format, input.map(|path| Format::of_name(&name(path)))) {
+        (Some(format), _) => format == other,
+        // lines of a file that may be no text at all: that is said when it is read
+        (None, Some(None)) => true,
+        (None, Some(Some(_))) if !is_table_or_json => other == Format::Text,
+        (None, _) => !other.is_binary(),
+    };
+    if fits {
+        return Ok(());
+    }
+    let what = input.map_or("text".to_owned(), name);
+    let own = input.map_or("txt".to_owned(), ending);
+    let allowed = if format.is_some() { &*own } else { "lines" };
+    Err(CliError::Usage(format!(
+        "{what} stays .{own}, and does not become .{} in {}; end its name in .{own}, or say --format {allowed}",
+        ending(output),
+        name(output)
+    )))
 }
 
 /// Whether a file begins with a byte-order mark of UTF-16. A pipe could not be read again.

@@ -145,6 +145,40 @@ fn a_second_run_for_the_same_output_is_refused() {
     translate(&input, &output, &[]).succeeds();
 }
 
+/// Word would not open an .odt that is a .docx.
+#[test]
+fn an_output_with_the_ending_of_another_format_is_refused() {
+    let folder = scratch("documents_endings");
+    let path = |name: &str| folder.join(name);
+    for (name, content) in [("a.md", ENGLISH), ("a.htm", ENGLISH), ("a.txt", ENGLISH), ("a.log", ENGLISH)] {
+        fs::write(path(name), format!("{content}\n")).unwrap();
+    }
+    for (input, output, parts) in [
+        ("a.md", "x.html", [".md", ".html", "--format md"]),
+        ("a.htm", "x.txt", [".htm", ".txt", "--format htm"]),
+        ("a.txt", "x.docx", [".txt", ".docx", "--format lines"]),
+        ("a.txt", "x.csv", [".txt", ".csv", "--format lines"]),
+    ] {
+        translate(&path(input), &path(output), &[]).fails(2, &parts);
+        assert!(!path(output).exists(), "{output}");
+    }
+    translate(&sample("letter.docx"), &path("x.odt"), &[])
+        .fails(2, &["letter.docx", ".odt", "--format docx"]);
+    let typed = run(&["translate", "--device", "cpu", ENGLISH, "-o", text(&path("x.epub"))], "");
+    typed.fails(2, &[".txt", ".epub", "--format lines"]);
+    for (input, output, options) in [
+        ("a.htm", "x.HTML", &[][..]),
+        ("a.htm", "x.page", &[]),
+        ("a.md", "x.html", &["--format", "md"]),
+        ("a.log", "x.txt", &[]),
+        ("a.txt", "x.json", &["--json"]),
+    ] {
+        translate(&path(input), &path(output), options).succeeds();
+        let written = fs::read_to_string(path(output)).unwrap();
+        assert!(written.contains(GERMAN), "{input} {output}: {written}");
+    }
+}
+
 #[test]
 fn wrong_documents_and_options_are_refused() {
     let folder = scratch("documents_wrong");

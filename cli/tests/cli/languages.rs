@@ -187,6 +187,11 @@ fn the_language_of_the_text_is_detected() {
     let lines = "Where is the train station?\nThanks.\n";
     let typed = cache.run(&["translate", "--to", "de"], lines);
     assert_eq!(typed.succeeds(), "Wo ist der Bahnhof?\nDanke.\n", "no line is lost");
+    // seems Swedish, which no model here reads
+    let few = cache.run(&["translate", "--to", "de", "Log in"], "");
+    few.succeeds();
+    assert!(told(&few, "detected: ").starts_with("detected: probably English"), "{}", few.stderr());
+    assert_eq!(told(&few, "model: "), "model: built-in:en-de (en → de)");
     let french = cache.translate(&["--to", "ko", "Où se trouve la gare la plus proche ?"], "");
     french.succeeds();
     assert_eq!(told(&french, "model: "), "model: tests/opus-mt-fr-ko (fr → ko)");

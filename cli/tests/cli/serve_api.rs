@@ -155,6 +155,9 @@ fn answers_have_the_shapes_of_libretranslate() {
         let names = [("DE", "German"), ("EN", "English"), ("FR", "French")];
         assert_eq!(server.get(path), json!(names.map(|(code, name)| of_deepl(code, name))));
     }
+    let pairs = [("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")];
+    let pairs = pairs.map(|(from, to)| json!({"source_lang": from, "target_lang": to}));
+    assert_eq!(server.get("/v2/glossary-language-pairs"), json!({"supported_languages": pairs}));
     let usage = json!({"character_count": 0, "character_limit": 1_000_000_000_000_u64});
     assert_eq!(server.get("/v2/usage"), usage);
     for (path, status) in
@@ -172,6 +175,102 @@ fn answers_have_the_shapes_of_libretranslate() {
     assert!(["/translate", "/detect", "/languages", "/health"].iter().all(|path| paths.contains_key(*path)));
     assert_eq!(server.metric("wordloom_models_loaded "), 1.0);
     assert_eq!(server.metric("wordloom_texts_under_way "), 0.0);
+}
+
+/// Detectors take the first for Danish and Swedish, which no model of this server reads.
+#[test]
+fn few_words_are_in_a_language_that_is_read() {
+    let server = Server::start(&[]);
+    for text in ["Hello\nmy friend. Good morning. I love you.", "Log in", "Sign in"] {
+        let (status, _, value) =
+            server.json("/translate", &json!({"q": text, "source": "auto", "target": "de"}));
+        assert_eq!(status, 200, "{text}: {value}");
+        assert_eq!(value["detectedLanguage"], json!({"confidence": 80.0, "language": "en"}), "{text}");
+        assert_ne!(value["translatedText"], text);
+    }
+    assert_eq!(server.json("/detect", &json!({"q": "Log in"})).2[0]["language"], "en");
+    // an uncertain answer counts if it is the target's language
+    let german = json!({"q": "Guten Tag", "source": "auto", "target": "de"});
+    assert_eq!(server.json("/translate", &german).2["translatedText"], "Guten Tag");
+    let spanish =
+        json!({"q": "¿Dónde está la estación de tren más cercana?", "source": "auto", "target": "de"});
+    let (status, _, value) = server.json("/translate", &spanish);
+    assert_eq!((status, &value["error"]), (400, &json!("es is not supported")));
+}
+
+#[test]
+fn each_text_of_deepl_s_lists_has_its_language() {
+    let server = Server::start(&[]);
+    let french = "Où se trouve la gare la plus proche ?";
+    let asked = json!({"text": [ENGLISH, french, "12:30", GERMAN, ENGLISH], "target_lang": "DE"});
+    let (status, _, value) = server.json("/v2/translate", &asked);
+    assert_eq!(status, 200, "{value}");
+    let of = |field: &str| -> Vec<&Value> {
+        value["translations"].as_array().expect("a list").iter().map(|one| &one[field]).collect()
+    };
+    let (languages, texts) = (of("detected_source_language"), of("text"));
+    assert_eq!([languages[0], languages[1], languages[3], languages[4]], ["EN", "FR", "DE", "EN"]);
+    assert_eq!([texts[0], texts[2], texts[3], texts[4]], [GERMAN, "12:30", GERMAN, GERMAN]);
+    assert!(texts[1].as_str().is_some_and(|text| text.contains("Bahnhof")), "{value}");
+    // a word, and a few of them in a language that no model reads, are in the language of the others
+    let asked =
+        json!({"text": [ENGLISH, "Taxi", "Muchas gracias", "I see a red house."], "target_lang": "DE"});
+    let (_, _, value) = server.json("/v2/translate", &asked);
+    let all = value["translations"].as_array().expect("a list");
+    assert!(all.iter().all(|one| one["detected_source_language"] == "EN"), "{value}");
+    // html in several languages
+    let asked = json!({"text": [format!("<p>{ENGLISH}</p>"), "", format!("<p>{french}</p>")], "target_lang": "DE",
+        "tag_handling": "html"});
+    let (_, _, value) = server.json("/v2/translate", &asked);
+    let all = &value["translations"];
+    assert_eq!([&all[0]["text"], &all[1]["text"]], [&format!("<p>{GERMAN}</p>"), ""]);
+    assert_eq!(all[2]["detected_source_language"], "FR");
+    // LibreTranslate's lists are in one language
+    let asked = json!({"q": [ENGLISH, "I see a red house.", french], "source": "auto", "target": "de"});
+    let (_, _, value) = server.json("/translate", &asked);
+    let found = value["detectedLanguage"].as_array().expect("a list");
+    assert!(found.len() == 3 && found.iter().all(|one| one == &found[0]), "{value}");
+}
+
+/// Its connection broke while it sent, and many clients report that in place of the answer.
+#[test]
+fn who_sends_a_body_that_nobody_reads_gets_the_answer() {
+    let server = Server::start(&["--body-limit", "4M"]);
+    let body = "x".repeat(15 << 20); // far more than sockets buffer
+    for (line, status) in [
+        ("POST /translate", 413),
+        ("POST /v2/translate", 413),
+        ("PUT /translate", 405),
+        ("POST /v2/none", 404),
+        ("POST /none", 405),
+        ("POST /suggest", 403),
+        ("POST http://example.com/translate", 421),
+    ] {
+        let (found, _, answer) = server.send(line, "Content-Type: application/json\r\n", &body);
+        assert_eq!(found, status, "{line}: {answer}");
+    }
+    // one that is far too large, and one that waits to be asked for, are not read
+    for headers in ["Content-Length: 1000000000\r\n", "Content-Length: 5000000\r\nExpect: 100-continue\r\n"] {
+        let mut stream = server.connect();
+        let address = &server.address;
+        write!(stream, "POST /translate HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n")
+            .expect("the request is sent");
+        assert_eq!(read(stream).0, 413, "{headers}");
+    }
+    // the connection goes on
+    let mut stream = server.connect();
+    let address = &server.address;
+    let request =
+        format!("PUT /none HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).expect("the request is sent");
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 405");
+    write!(stream, "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
+        .expect("it is sent");
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("answers in UTF-8");
+    assert!(rest.contains("HTTP/1.1 200") && rest.ends_with(r#"{"status":"ok"}"#), "{rest}");
 }
 
 /// A form with a file, and other values.
@@ -225,7 +324,7 @@ fn documents_are_uploaded_and_fetched() {
 #[test]
 fn documents_are_translated_in_the_shape_of_deepl() {
     let server = Server::start(&["--char-limit", "60"]);
-    let german = [("target_lang", "DE")];
+    let german = [("target_lang", "DE"), ("output_format", "TXT")];
     let text = format!("{ENGLISH}\n");
     let (status, _, made) = upload(&server, "/v2/document", ("a.txt", &text), &german);
     assert_eq!(status, 200, "{made}");
@@ -250,7 +349,7 @@ fn documents_are_translated_in_the_shape_of_deepl() {
     }
     for (name, content, values, reason) in [
         ("a.txt", "", &german[..], "empty file"),
-        ("a.pdf", "text", &german, "file format not supported"),
+        ("a.pdf", "text", &german[..1], "file format not supported"),
         ("a.txt", &*"long ".repeat(20), &german, "exceeds text limit (60)"),
         ("a.txt", "text", &[], "missing target_lang"),
         (

@@ -34,6 +34,10 @@ equal(found, f"<d><t>{GERMAN}</t><code>{ENGLISH}</code></d>")
 equal([language.code for language in client.get_source_languages()], ["DE", "EN", "FR"])
 german = client.get_target_languages()[0]
 equal([german.code, german.name], ["DE", "German"])
+pairs = [(pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()]
+equal(pairs, [("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")])
+results = client.translate_text(["Où se trouve la gare la plus proche ?", ENGLISH], target_lang="DE")
+equal([result.detected_source_lang for result in results] + [results[1].text], ["FR", "EN", GERMAN])
 equal(client.get_usage().any_limit_reached, False)
 translated = io.BytesIO()
 page = f"<p>{ENGLISH}</p><pre>{ENGLISH}</pre>"

@@ -119,14 +119,15 @@ async fn translated(api: &Api, request: Request) -> Result<Value, ApiError> {
     let Pair { source, target, glossary } = Pair::read(api, &client, &input)?;
     let given = source.clone();
     let wishes = Wishes { glossary, ..Wishes::default() };
-    let answered = api.translate(&client, Ask { texts, source, target, markup, wishes }).await?;
-    let source = given.or(answered.detected.map(|found| found.language));
-    let source = source.map(|source| source.base().to_uppercase());
+    let asked = Ask { texts, source, apart: true, target, markup, wishes };
+    let answered = api.translate(&client, asked).await?;
+    let mut detected = answered.detected.into_iter();
     let translations = answered.translations.into_iter().zip(billed);
     let translations: Vec<Value> = translations
         .map(|(translated, billed)| {
+            let source = given.clone().or_else(|| detected.next().map(|found| found.language));
             json!({
-                "detected_source_language": source,
+                "detected_source_language": source.map(|source| source.base().to_uppercase()),
                 "text": translated.text,
                 "billed_characters": billed,
             })

@@ -93,7 +93,9 @@ async fn uploaded(api: &Arc<Api>, request: Request) -> Result<Value, ApiError> {
     let name = input.text("filename")?.map(str::to_owned);
     let format = input.text("output_format")?.map(str::to_owned);
     let Upload { room, file, document } = Upload::read(api, &mut input, name).await?;
-    if format.is_some_and(|format| Format::of_name(&format!(".{format}")) != Format::of_name(&file.name)) {
+    let is_another =
+        |ending: String| Format::of_ending(&ending.to_ascii_lowercase()) != Format::of_name(&file.name);
+    if format.is_some_and(is_another) {
         return Err(ApiError::bad("Value for 'output_format' not supported."));
     }
     api.admit(&client, &document)?;

@@ -1,4 +1,4 @@
-//! DeepL's `/v2/glossaries`: listing, making and removing glossaries.
+//! DeepL's `/v2/glossaries`: listing, making and removing glossaries; and `/v2/glossary-language-pairs`.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use wordloom_hub::Language;
 
 use super::super::super::{CliError, notice};
+use super::super::engine::blocking;
 use super::super::glossaries::{Served, Unkept};
 use super::Api;
 use super::access::{Client, From};
@@ -57,6 +58,22 @@ fn described(served: &Served) -> Value {
 
 fn respond(answer: Result<impl IntoResponse, ApiError>) -> Response {
     answer.map_or_else(|error| error.respond_as("message"), IntoResponse::into_response)
+}
+
+/// The pairs of languages that a glossary can be used with: a single model has to translate them.
+pub async fn pairs(State(api): State<Arc<Api>>, request: Request) -> Response {
+    respond(described_pairs(api, request).await)
+}
+
+async fn described_pairs(api: Arc<Api>, request: Request) -> Result<Json<Value>, ApiError> {
+    client(&api, &request)?;
+    let pairs = blocking(move || api.pool.direct_pairs()).await?;
+    let described = |pair: &[Language; 2]| {
+        let [from, to] = pair.each_ref().map(|language| language.to_string().to_lowercase());
+        json!({ "source_lang": from, "target_lang": to })
+    };
+    let all: Vec<Value> = pairs.iter().map(described).collect();
+    Ok(Json(json!({ "supported_languages": all })))
 }
 
 pub async fn list(State(api): State<Arc<Api>>, request: Request) -> Response {

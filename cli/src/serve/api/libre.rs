@@ -9,7 +9,7 @@ use wordloom_documents::{Format, Options};
 
 use super::Api;
 use super::access::From;
-use super::detection::detected;
+use super::detection::{self, detected};
 use super::error::ApiError;
 use super::input::Input;
 use super::json::Json;
@@ -36,21 +36,19 @@ pub async fn translate(
         Some("html") => Some((Format::Html, Options::default())),
         Some(_) => return Err(ApiError::bad("Invalid request: format is text or html")),
     };
-    let count = texts.len();
-    let answered = api
-        .translate(
-            &client,
-            Ask { texts, source, target, markup, wishes: Wishes { alternatives, glossary, quality } },
-        )
-        .await?;
+    let wishes = Wishes { alternatives, glossary, quality };
+    // as LibreTranslate does: the texts of a list are those of one page
+    let apart = false;
+    let answered = api.translate(&client, Ask { texts, source, apart, target, markup, wishes }).await?;
     let mut result = Map::new();
     let translations = answered.translations;
     if alternatives > 0 {
         let others = translations.iter().map(|translated| json!(translated.alternatives)).collect();
         result.insert("alternatives".into(), one_or_all(others, is_list));
     }
-    if let Some(found) = answered.detected {
-        result.insert("detectedLanguage".into(), one_or_all(vec![found.json(); count], is_list));
+    if !answered.detected.is_empty() {
+        let found = answered.detected.iter().map(detection::Answer::json).collect();
+        result.insert("detectedLanguage".into(), one_or_all(found, is_list));
     }
     if quality {
         let all = translations.iter().map(|translated| translated.quality.clone().unwrap_or_default());
@@ -67,7 +65,7 @@ pub async fn detect(State(api): State<Arc<Api>>, request: Request) -> Result<Jso
     let client = api.client(from, input.text("api_key")?)?;
     let (texts, _) = input.texts("q")?;
     api.spend(&client, 1)?;
-    let found = detected(&texts, &api.pool);
+    let found = detected(&texts, &api.pool, None);
     let other = found.other.as_ref();
     let other = other
         .map(|(language, confidence)| json!({ "confidence": confidence, "language": language.to_string() }));

@@ -107,6 +107,7 @@ pub fn routes(api: Arc<Api>) -> Router {
         .route("/v2/languages", get(deepl::languages))
         .route("/v2/usage", get(deepl::usage))
         .route("/v2/{*path}", any(deepl::not_found))
+        .route("/v2/glossary-language-pairs", get(glossaries::pairs))
         .route("/v2/glossaries", get(glossaries::list).post(glossaries::add))
         .route("/v2/glossaries/{id}", delete(glossaries::remove).get(glossaries::about))
         .route("/v2/glossaries/{id}/entries", get(glossaries::entries))

@@ -18,7 +18,7 @@ use super::super::super::choice::codes;
 use super::super::engine::{Lease, blocking};
 use super::super::glossaries::Served;
 use super::access::Client;
-use super::detection::detected;
+use super::detection::{SAMPLE, detected, detected_each};
 use super::error::ApiError;
 use super::{Api, detection};
 
@@ -27,6 +27,8 @@ pub struct Ask {
     pub texts: Vec<String>,
     /// `None`: detected.
     pub source: Option<Language>,
+    /// Whether the language of each text is detected, and not that of all together.
+    pub apart: bool,
     pub target: Language,
     /// How the texts are marked up. Marked up ones have no alternatives.
     pub markup: Option<(Format, Options)>,
@@ -55,8 +57,8 @@ pub struct Translated {
 
 pub struct Answered {
     pub translations: Vec<Translated>,
-    /// The language of the texts, if it was detected.
-    pub detected: Option<detection::Answer>,
+    /// The language of each text, if it was detected; else none.
+    pub detected: Vec<detection::Answer>,
 }
 
 /// Reads a language as clients write it; `pb` and `zt` are LibreTranslate's own codes.
@@ -84,15 +86,28 @@ const DETECTED: usize = 200;
 /// Characters of HTML from which its language is detected: tags are most of some pages.
 const DETECTED_MARKUP: usize = 1 << 16;
 
-/// The beginnings of texts, as many characters in all as are looked at.
-fn beginnings(texts: &[String]) -> Vec<String> {
+/// The beginnings of texts, from which their languages are detected: of each as many characters as that needs, or of all together.
+fn beginnings(texts: &[String], apart: bool) -> Vec<String> {
+    let each = (DETECTED_MARKUP / texts.len().max(1)).max(SAMPLE);
     let mut left = DETECTED_MARKUP;
-    let beginnings = texts.iter().map(|text| {
-        let beginning: String = text.chars().take(left).collect();
-        left -= beginning.chars().count();
+    let beginning = |text: &String| {
+        let beginning: String = text.chars().take(if apart { each } else { left }).collect();
+        left = left.saturating_sub(beginning.chars().count());
         beginning
-    });
-    beginnings.filter(|beginning| !beginning.is_empty()).collect()
+    };
+    texts.iter().map(beginning).collect()
+}
+
+/// The places of the texts in each language. Those without a letter are in none.
+fn by_language(detected: &[detection::Answer]) -> Vec<(&Language, Vec<usize>)> {
+    let mut groups: Vec<(&Language, Vec<usize>)> = Vec::new();
+    for (place, found) in detected.iter().enumerate().filter(|(_, found)| !found.is_of_nothing()) {
+        match groups.iter_mut().find(|(language, _)| **language == found.language) {
+            Some((_, places)) => places.push(place),
+            None => groups.push((&found.language, vec![place])),
+        }
+    }
+    groups
 }
 
 fn not_supported(code: &str) -> ApiError {
@@ -131,34 +146,63 @@ impl Api {
     }
 
     async fn translate_now(&self, client: &Client, ask: Ask) -> Result<Answered, ApiError> {
-        let Ask { texts, source, target, markup, wishes } = ask;
-        let found = match (&source, &markup) {
-            (Some(_), _) => None,
-            (None, None) => Some(detected(&texts, &self.pool)),
-            (None, Some(_)) => {
-                let marked_up = beginnings(&texts);
-                let read = move || marked_up.iter().map(|html| text_of_html(html)).collect::<Vec<_>>();
-                Some(detected(&blocking(read).await?, &self.pool))
+        let detected = match ask.source {
+            Some(_) => Vec::new(),
+            None => self.detected(&ask).await?,
+        };
+        let groups = match &ask.source {
+            Some(source) => vec![(source, (0..ask.texts.len()).collect())],
+            None => by_language(&detected),
+        };
+        let mut translations: Vec<Translated> = ask.texts.iter().cloned().map(Translated::of).collect();
+        for (source, places) in groups {
+            let texts = places.iter().map(|&place| ask.texts[place].clone()).collect();
+            let made = self.of_language(client, source, texts, &ask).await?;
+            for (place, made) in places.into_iter().zip(made) {
+                translations[place] = made;
+            }
+        }
+        Ok(Answered { translations, detected })
+    }
+
+    /// The language of each text.
+    async fn detected(&self, ask: &Ask) -> Result<Vec<detection::Answer>, ApiError> {
+        let (beginnings, apart) = (beginnings(&ask.texts, ask.apart), ask.apart);
+        let (pool, target, marked_up) = (self.pool.clone(), ask.target.clone(), ask.markup.is_some());
+        let detect = move || {
+            let read = |text: String| if marked_up { text_of_html(&text) } else { text };
+            let texts: Vec<String> = beginnings.into_iter().map(read).collect();
+            match apart {
+                true => detected_each(&texts, &pool, &target),
+                false => vec![detected(&texts, &pool, Some(&target)); texts.len()],
             }
         };
-        let source = source.or(found.as_ref().map(|found| found.language.clone()));
-        let source = source.unwrap_or_else(Language::english);
+        Ok(blocking(detect).await?)
+    }
+
+    /// Translates texts of one language as others are asked for.
+    async fn of_language(
+        &self,
+        client: &Client,
+        source: &Language,
+        texts: Vec<String>,
+        Ask { target, markup, wishes, .. }: &Ask,
+    ) -> Result<Vec<Translated>, ApiError> {
         let as_it_is = |text: &String| Translated::of(text.clone());
-        let Some(route) = self.route([&source, &target], found.as_ref())? else {
-            return Ok(Answered { translations: texts.iter().map(as_it_is).collect(), detected: found });
+        let pair = [source, target];
+        let Some(route) = self.route(pair)? else {
+            return Ok(texts.iter().map(as_it_is).collect());
         };
-        let pair = [&source, &target];
-        check(&wishes, &route, pair)?;
+        check(wishes, &route, pair)?;
         if let Some(markup) = markup {
             if wishes.quality {
                 return Err(ApiError::bad("Invalid request: quality is for texts, not for HTML"));
             }
-            let translations = self.marked_up(client, &route, pair, (texts, markup, &wishes)).await?;
-            return Ok(Answered { translations, detected: found });
+            return self.marked_up(client, &route, pair, (texts, markup.clone(), wishes)).await;
         }
         // emoji and numbers alone come back as they are
         let memory =
-            self.memory.as_ref().and_then(|memory| Some((memory.least, memory.pair(&source, &target)?)));
+            self.memory.as_ref().and_then(|memory| Some((memory.least, memory.pair(source, target)?)));
         let known = |text: &String| {
             let (least, pair) = memory.as_ref()?;
             let found = pair.find(text, *least)?;
@@ -171,7 +215,7 @@ impl Api {
         let words: Arc<Vec<String>> = Arc::new(unknown.map(|(text, _)| text.clone()).collect());
         let mut translated = match words.is_empty() {
             true => Vec::new(),
-            false => self.along(client, &route, pair, (words, &wishes)).await?,
+            false => self.along(client, &route, pair, (words, wishes)).await?,
         }
         .into_iter();
         let translations = texts.iter().zip(known).map(|(text, known)| match known {
@@ -179,24 +223,19 @@ impl Api {
             None if has_words(text) => translated.next().unwrap_or_else(|| as_it_is(text)),
             None => as_it_is(text),
         });
-        Ok(Answered { translations: translations.collect(), detected: found })
+        Ok(translations.collect())
     }
 
-    /// The models from a language to another. `None` if the text stays as it is: it is in the target's language, or in none.
-    fn route(
-        &self,
-        [source, target]: [&Language; 2],
-        found: Option<&detection::Answer>,
-    ) -> Result<Option<Route>, ApiError> {
+    /// The models from a language to another. `None` if the text stays as it is: it is in the target's language.
+    fn route(&self, [source, target]: [&Language; 2]) -> Result<Option<Route>, ApiError> {
         let [readable, writable] = self.pool.languages();
-        let nothing = found.is_some_and(|found| found.confidence == 0.0);
         let known = |list: &[Language], wanted: &Language| list.iter().any(|known| known.fits(wanted));
         for wanted in [source, target] {
-            if !nothing && !known(&readable, wanted) && !known(&writable, wanted) {
+            if !known(&readable, wanted) && !known(&writable, wanted) {
                 return Err(not_supported(&wanted.to_string()));
             }
         }
-        if nothing || source.fits(target) {
+        if source.fits(target) {
             return Ok(None);
         }
         let route = self.pool.route(source, target);
@@ -230,14 +269,15 @@ impl Api {
         let found = source.is_none().then(|| {
             let texts: Vec<String> =
                 document.units().iter().take(DETECTED).map(|unit| unit.text().to_owned()).collect();
-            detected(&texts, &self.pool)
+            detected(&texts, &self.pool, Some(&target))
         });
-        let source = source.or(found.as_ref().map(|found| found.language.clone()));
-        let source = source.unwrap_or_else(Language::english);
-        let pair = [&source, &target];
+        let source = source.or(found.filter(|found| !found.is_of_nothing()).map(|found| found.language));
         let mut written = None;
-        if let Some(route) = self.route(pair, found.as_ref())? {
-            written = self.documents(client, &route, pair, (vec![document], wishes)).await?.pop();
+        if let Some(source) = &source {
+            let pair = [source, &target];
+            if let Some(route) = self.route(pair)? {
+                written = self.documents(client, &route, pair, (vec![document], wishes)).await?.pop();
+            }
         }
         self.metrics.translated(1, size);
         Ok(written)

@@ -8,7 +8,7 @@ use indicatif::BinaryBytes;
 use tokio::sync::Notify;
 use wordloom::model::generation_config::GenerationConfig;
 use wordloom::{Device, Model, Transformer, Translator, WeightPrecision};
-use wordloom_hub::{Choosable, Language, Route, choose, sources, targets, written};
+use wordloom_hub::{Choosable, Language, Route, choose, direct, sources, targets, written};
 
 use super::super::super::setup::DeviceArguments;
 use super::super::super::{CliError, notice};
@@ -67,6 +67,15 @@ impl Pool {
     /// The models of a pair of languages. `None` if there are none.
     pub fn route(&self, from: &Language, to: &Language) -> Option<Route> {
         choose(&self.offered, from, to)
+    }
+
+    /// Pairs of languages that one model translates.
+    pub fn direct_pairs(&self) -> Vec<[Language; 2]> {
+        let [read, written] = self.languages();
+        let pairs = read.iter().flat_map(|from| written.iter().map(move |to| [from, to]));
+        let is_direct =
+            |[from, to]: &[&Language; 2]| !from.fits(to) && direct(&self.offered, from, to).is_some();
+        pairs.filter(is_direct).map(|pair| pair.map(Language::clone)).collect()
     }
 
     /// Languages that can be read, and written.

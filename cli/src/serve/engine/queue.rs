@@ -1,7 +1,7 @@
 //! Sentences of all clients, in the order of their turns.
 //!
 //! Clients take turns: the first sentence of each, then the second of each. So a client with a book does not hold up one with a
-//! sentence.
+//! sentence. The jobs of a client take its turns in the same way: its own book does not hold up its sentence.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,13 +84,28 @@ struct Place {
 struct Waiting {
     ticket: u64,
     place: Place,
+}
+
+/// The waiting sentences of a job.
+struct WaitingJob {
+    sentences: VecDeque<Waiting>,
+    /// When it came, or had its last turn: a book that has its turns is not late, however long its last sentence waits.
     since: Instant,
 }
+
+impl WaitingJob {
+    fn sentences(&self) -> impl Iterator<Item = (&Waiting, Instant)> {
+        self.sentences.iter().map(|waiting| (waiting, self.since))
+    }
+}
+
+/// The jobs of a client with waiting sentences; the first one has the client's next turn.
+type Jobs = VecDeque<WaitingJob>;
 
 #[derive(Default)]
 struct State {
     /// Clients with waiting sentences; the first one has its turn.
-    clients: VecDeque<(String, VecDeque<Waiting>)>,
+    clients: VecDeque<(String, Jobs)>,
     running: HashMap<u64, Place>,
     next_ticket: u64,
     closed: bool,
@@ -98,15 +113,55 @@ struct State {
 
 impl State {
     fn waiting(&self) -> usize {
-        self.clients.iter().map(|(_, waiting)| waiting.len()).sum()
+        self.clients.iter().flat_map(|(_, jobs)| jobs).map(|job| job.sentences.len()).sum()
     }
 
     fn drop_abandoned(&mut self) {
-        for (_, waiting) in &mut self.clients {
-            waiting.retain(|waiting| waiting.place.job.is_wanted());
+        for (_, jobs) in &mut self.clients {
+            jobs.retain(|job| job.sentences.front().is_some_and(|waiting| waiting.place.job.is_wanted()));
         }
-        self.clients.retain(|(_, waiting)| !waiting.is_empty());
+        self.clients.retain(|(_, jobs)| !jobs.is_empty());
     }
+
+    /// All waiting sentences in the order of their turns, and since when their jobs wait for one.
+    fn in_turns(&self) -> impl Iterator<Item = (&Waiting, Instant)> {
+        in_turns(self.clients.iter().map(|(_, jobs)| in_turns(jobs.iter().map(WaitingJob::sentences))))
+    }
+
+    /// Takes a sentence out. The client's next turn comes after those of all others, and the job's after those of the client's others.
+    fn take(&mut self, ticket: u64) -> Option<Place> {
+        let of_job = |job: &WaitingJob| job.sentences.iter().position(|waiting| waiting.ticket == ticket);
+        let of_client =
+            |jobs: &Jobs| jobs.iter().enumerate().find_map(|(index, job)| Some((index, of_job(job)?)));
+        let mut clients = self.clients.iter().enumerate();
+        let (client, (job, place)) =
+            clients.find_map(|(client, (_, jobs))| Some((client, of_client(jobs)?)))?;
+        let (name, mut jobs) = self.clients.remove(client)?;
+        let mut job = jobs.remove(job)?;
+        let taken = job.sentences.remove(place)?;
+        if !job.sentences.is_empty() {
+            job.since = Instant::now();
+            jobs.push_back(job);
+        }
+        if !jobs.is_empty() {
+            self.clients.push_back((name, jobs));
+        }
+        Some(taken.place)
+    }
+}
+
+/// The first of each, then the second of each, and so on.
+fn in_turns<One: Iterator>(each: impl Iterator<Item = One>) -> impl Iterator<Item = One::Item> {
+    let mut left: VecDeque<One> = each.collect();
+    std::iter::from_fn(move || {
+        loop {
+            let mut one = left.pop_front()?;
+            if let Some(next) = one.next() {
+                left.push_back(one);
+                return Some(next);
+            }
+        }
+    })
 }
 
 /// The queue of one model.
@@ -117,25 +172,26 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Adds the sentences of a job, as the last of their client. Returns whether the queue is open.
+    /// Adds the sentences of a job, as the last of its client's jobs. Returns whether the queue is open.
     pub fn add(&self, client: &str, job: &Arc<Job>, sentences: Vec<(usize, Arc<GenerateRequest>)>) -> bool {
         let mut state = locked(&self.state);
         if state.closed {
             return false;
         }
-        let place = match state.clients.iter().position(|(known, _)| known == client) {
-            Some(place) => place,
-            None => {
-                state.clients.push_back((client.to_owned(), VecDeque::new()));
-                state.clients.len() - 1
-            }
+        let tickets = state.next_ticket..;
+        state.next_ticket += sentences.len() as u64;
+        let waiting = |(ticket, (index, request))| {
+            let place = Place { job: job.clone(), index, request };
+            Waiting { ticket, place }
         };
-        let since = Instant::now();
-        for (index, request) in sentences {
-            let ticket = state.next_ticket;
-            state.next_ticket += 1;
-            let place_of_sentence = Place { job: job.clone(), index, request };
-            state.clients[place].1.push_back(Waiting { ticket, place: place_of_sentence, since });
+        let sentences: VecDeque<Waiting> = tickets.zip(sentences).map(waiting).collect();
+        if sentences.is_empty() {
+            return true; // all of its sentences are known
+        }
+        let added = WaitingJob { sentences, since: Instant::now() };
+        match state.clients.iter_mut().find(|(known, _)| known == client) {
+            Some((_, jobs)) => jobs.push_back(added),
+            None => state.clients.push_back((client.to_owned(), VecDeque::from([added]))),
         }
         self.came.notify_all();
         true
@@ -170,7 +226,8 @@ impl Queue {
         if all {
             state.closed = true;
             let waiting = std::mem::take(&mut state.clients);
-            waiting.into_iter().flat_map(|(_, waiting)| waiting).for_each(|one| one.place.job.fail(error));
+            let all = waiting.into_iter().flat_map(|(_, jobs)| jobs).flat_map(|job| job.sentences);
+            all.for_each(|one| one.place.job.fail(error));
         }
     }
 
@@ -192,30 +249,18 @@ impl Arrivals for Feed<'_> {
         let mut state = locked(&self.queue.state);
         state.drop_abandoned();
         let now = Instant::now();
-        let longest = state.clients.iter().map(|(_, waiting)| waiting.len()).max().unwrap_or(0);
-        let turns = (0..longest)
-            .flat_map(|turn| state.clients.iter().filter_map(move |(_, waiting)| waiting.get(turn)));
-        let arrival = |Waiting { ticket, place, since }: &Waiting| Arrival {
+        let arrival = |(Waiting { ticket, place }, since): (&Waiting, Instant)| Arrival {
             ticket: *ticket,
             request: place.request.clone(),
-            waited: now.duration_since(*since),
+            waited: now.saturating_duration_since(since),
         };
-        turns.take(most).map(arrival).collect()
+        state.in_turns().take(most).map(arrival).collect()
     }
 
     fn take(&mut self, ticket: u64) {
         let mut state = locked(&self.queue.state);
-        let found = state.clients.iter().enumerate().find_map(|(client, (_, waiting))| {
-            Some((client, waiting.iter().position(|waiting| waiting.ticket == ticket)?))
-        });
-        let Some((client, place)) = found else { return };
-        // the client's next turn comes after those of all others
-        let Some((name, mut waiting)) = state.clients.remove(client) else { return };
-        if let Some(taken) = waiting.remove(place) {
-            state.running.insert(ticket, taken.place);
-        }
-        if !waiting.is_empty() {
-            state.clients.push_back((name, waiting));
+        if let Some(place) = state.take(ticket) {
+            state.running.insert(ticket, place);
         }
     }
 
@@ -282,6 +327,31 @@ mod tests {
         feed.deliver(second, Vec::new());
         assert_eq!(sentence.try_recv().expect("a result"), Ok(vec![Vec::new()]));
         assert_eq!(queue.counts(), [2, 0]);
+    }
+
+    #[test]
+    fn jobs_of_a_client_take_its_turns() {
+        let queue = Queue::default();
+        let mut feed = Feed { queue: &queue, remember: &|_, _| {} };
+        let (book, _kept) = add(&queue, "one", 0..4);
+        let (_job, _kept) = add(&queue, "other", 20..22);
+        let taken = feed.waiting(1)[0].ticket;
+        feed.take(taken);
+        let (_sentence, _kept) = add(&queue, "one", 10..12);
+        assert_eq!(tokens(&mut feed), [20, 1, 21, 10, 2, 11, 3], "its sentence waits for one of its book's");
+
+        // the book had its turn, and so is not later than what came before that
+        let taken = feed.waiting(2)[1].ticket;
+        feed.take(taken);
+        let waited: Vec<_> = feed.waiting(100).iter().map(|arrival| arrival.waited).collect();
+        assert_eq!(tokens(&mut feed), [20, 10, 21, 2, 11, 3]);
+        assert!(waited[3] <= waited[1], "{waited:?}");
+
+        // a client has no more turns for more jobs
+        let (_third, _kept) = add(&queue, "one", 30..31);
+        assert_eq!(tokens(&mut feed), [20, 10, 21, 2, 30, 11, 3]);
+        book.abandon();
+        assert_eq!(tokens(&mut feed), [20, 10, 21, 30, 11]);
     }
 
     #[test]
