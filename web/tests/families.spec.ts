@@ -60,6 +60,49 @@ for (const [model, end] of [['gpt2', 399], ['t5_relu_tied', 1], ['mbart', 2]] as
   });
 }
 
+test('led: a request names its global tokens', async ({ api, server }) => {
+  const { cases } = JSON.parse(readFileSync(`${FIXTURES_FOLDER}led/expected.json`, 'utf8')) as { cases: Case[] };
+  const { sequences } = cases.find((it) => it.name === 'greedy_main_gthree')!;
+  const tensors = tensorsOf('led');
+  const input = (name: string) => rows(tensors.get(`main_gthree.${name}`)!);
+  const forward = {
+    inputIds: input('input_ids'),
+    attentionMask: input('attention_mask'),
+    globalAttentionMask: input('global_attention_mask'),
+    decoderInputIds: input('decoder_input_ids'),
+  };
+  // padding is on the right
+  const real = (row: number[], at: number) => row.filter((_, column) => forward.attentionMask[at]![column] === 1);
+  const requests = forward.inputIds.map((row, at) => ({
+    inputIds: real(row, at),
+    globalAttentionMask: real(forward.globalAttentionMask[at]!, at),
+    beams: 1,
+    noRepeatNgramSize: 0,
+    maxLength: 24,
+  }));
+  const result = await api.evaluate(
+    async ([model, forward, requests]) => {
+      const translator = await wordloom.Translator.create({ model, device: 'cpu' });
+      const { logits } = await translator.forward(forward);
+      const generated = await translator.generate(requests);
+      const wrong = await Promise.all(
+        [[1], [2, ...requests[0]!.globalAttentionMask.slice(1)]].map((globalAttentionMask) =>
+          translator.generate({ ...requests[0]!, globalAttentionMask }).then(String, ({ kind, message }) => `${kind}: ${message}`),
+        ),
+      );
+      translator.destroy();
+      return { logits: [...logits.data], sequences: generated.map((it) => it.sequences[0]!), wrong };
+    },
+    [`${server.url}/fixtures/led/`, forward, requests] as const,
+  );
+  const logits = numbers(tensors.get('main_gthree.logits')!);
+  expect(Math.max(...result.logits.map((value, at) => Math.abs(value - logits[at]!)))).toBeLessThan(1e-4);
+  for (const [at, sequence] of result.sequences.entries()) {
+    expect(sequence).toEqual(sequences[at]!.slice(0, sequence.length));
+  }
+  for (const message of result.wrong) expect(message).toContain('input: "globalAttentionMask" has to be');
+});
+
 for (const [model, kind] of [['bert', 'encoder'], ['gpt2', 'decoder']] as const) {
   test(`${model}: logits and attention of a forward pass, and what it cannot do`, async ({ api, server }) => {
     const tensors = tensorsOf(model);

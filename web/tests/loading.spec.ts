@@ -232,7 +232,7 @@ test('files of PyTorch, of both forms and in several files', async ({ api, serve
 test('two tabs: one downloads', async ({ api, server, context }) => {
   const other = await secondPage(context, server);
   server.requests.length = 0;
-  server.rules = [{ path: WEIGHTS, bytesPerSecond: 12_000_000 }];
+  server.rules = [{ path: WEIGHTS, bytesPerSecond: 6_000_000 }];
   const model = `${server.url}/model/`;
   const outcomes = await Promise.all([load(api, { model }), load(other, { model })]);
   expect(outcomes.map(({ text }) => text)).toEqual(['Danke.', 'Danke.']);

@@ -87,7 +87,7 @@ export class TranslatorBase {
   forward(input: ForwardInput, options: CallOptions = {}): Promise<ForwardOutput> {
     const checked = () => {
       onlyOptions(options);
-      onlyKnown('The input of forward', input, ['inputIds', 'attentionMask', 'tokenTypeIds', 'decoderInputIds']);
+      onlyKnown('The input of forward', input, ['inputIds', 'attentionMask', 'globalAttentionMask', 'tokenTypeIds', 'decoderInputIds']);
       return input;
     };
     return this.#call('forward', checked, options?.signal);

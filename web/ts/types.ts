@@ -334,6 +334,8 @@ export interface Partial {
 export interface GenerateRequest extends SearchOptions {
   /** The source; for a decoder-only model, the beginning of the text. */
   inputIds: number[];
+  /** 1 for tokens that see all others and are seen by them, else 0; for LED. Default: no token. */
+  globalAttentionMask?: number[];
   /** Largest number of generated tokens; in place of `maxLength`. */
   maxNewTokens?: number;
   /** Smallest number of generated tokens before the end token. */
@@ -372,6 +374,8 @@ export interface Generated {
 export interface ForwardInput {
   inputIds: number[][];
   attentionMask?: number[][];
+  /** 1 for tokens that see all others and are seen by them, else 0; for LED. Default: no token. */
+  globalAttentionMask?: number[][];
   /** BERT's segments. Default: all 0. */
   tokenTypeIds?: number[][];
   /** Not for encoder-only or decoder-only models. */

@@ -1,7 +1,7 @@
 import type { ProgressEvent } from '../types.js';
 
-/** Before the length of the weights is known, the files are taken for this part of all bytes. */
-const SMALL_PART = 0.05;
+/** Before the weights come, the other files are taken for this part of all bytes. */
+const SMALL_PART = 0.005;
 const WEIGHTS = /\.(safetensors|bin)$/;
 
 /** Reports the bytes of all files at limited intervals, and always the last byte of a file. `loaded / total` never goes back. */
@@ -48,13 +48,17 @@ export class DownloadProgress {
     this.#last = name;
     let loaded = 0;
     let total = 0;
+    let small = 0;
     let known = this.#known;
     for (const [name, file] of this.#files) {
-      known ||= file.total !== undefined && WEIGHTS.test(name);
+      const length = file.total ?? file.loaded;
+      // the lengths of weights in several files come one by one, before their first byte
+      if (!WEIGHTS.test(name)) small += length;
+      else known ||= file.loaded > 0;
       loaded += file.loaded;
-      total += file.total ?? file.loaded;
+      total += length;
     }
-    if (!known) total = Math.ceil(total / SMALL_PART);
+    if (!known) total = Math.ceil(small / SMALL_PART) || 1;
     // after a low estimate, the part stands still until it is true
     if (loaded < this.#part * total) total = Math.floor(loaded / this.#part);
     this.#part = loaded / total || 0;

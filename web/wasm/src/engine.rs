@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wordloom::model::config::Architecture;
@@ -185,7 +185,8 @@ impl Engine {
             .map(|request| {
                 let mut options = object(&request)?;
                 let input_ids: Vec<u32> = take(&mut options, "inputIds", "a list of token ids")?;
-                Ok((input_ids, generation(options, true)?))
+                let globals = global_tokens(&mut options, input_ids.len())?;
+                Ok((input_ids, generation(options, true)?, globals))
             })
             .collect();
         self.0.call(abort, async move |runner, cancel| {
@@ -198,12 +199,13 @@ impl Engine {
             }
             let requests = requests
                 .iter()
-                .map(|(input_ids, options)| {
+                .map(|(input_ids, options, globals)| {
                     refuse_ignored(options, transformer, input_ids)?;
                     let defaults = transformer.generation_config();
                     let options =
                         resolve(options, defaults, config, input_ids).map_err(GenerateError::from)?;
-                    Ok(GenerateRequest::new(input_ids.clone(), options))
+                    let request = GenerateRequest::new(input_ids.clone(), options);
+                    Ok(GenerateRequest { global_tokens: globals.clone(), ..request })
                 })
                 .collect::<Result<Vec<_>, Failure>>()?;
             let options = GenerateOptions::default().cancel(&cancel);
@@ -559,8 +561,9 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
     let input_ids: Vec<Vec<u32>> = take(&mut input, "inputIds", expected)?;
     let decoder_input_ids: Option<Vec<Vec<u32>>> = take(&mut input, "decoderInputIds", expected)?;
     let token_type_ids: Option<Vec<Vec<u32>>> = take(&mut input, "tokenTypeIds", expected)?;
-    let attention_mask: Option<Vec<Vec<u32>>> =
-        take(&mut input, "attentionMask", "a list of lists of 0 and 1")?;
+    let mask = "a list of lists of 0 and 1";
+    let attention_mask: Option<Vec<Vec<u32>>> = take(&mut input, "attentionMask", mask)?;
+    let global_mask: Option<Vec<Vec<u32>>> = take(&mut input, "globalAttentionMask", mask)?;
     let attention_mask =
         attention_mask.unwrap_or_else(|| input_ids.iter().map(|row| vec![1; row.len()]).collect());
     let flat = |name: &str, rows: &[Vec<u32>]| {
@@ -583,8 +586,19 @@ fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
         attention_mask,
         token_type_ids,
         decoder_input_ids,
-        global_attention_mask: Vec::new(),
+        global_attention_mask: flat("globalAttentionMask", &global_mask.unwrap_or_default())?.1,
     })
+}
+
+/// The tokens that `globalAttentionMask` of a request names. Without a mask none is global, as in transformers.
+fn global_tokens(request: &mut Map<String, Value>, ids: usize) -> Result<Vec<usize>, Failure> {
+    let expected = "a list of 0 and 1, one for each of inputIds";
+    let mask: Option<Vec<u32>> = take(request, "globalAttentionMask", expected)?;
+    let mask = mask.unwrap_or_default();
+    if !mask.is_empty() && mask.len() != ids || mask.iter().any(|&value| value > 1) {
+        return Err(Failure::input(format!("\"globalAttentionMask\" has to be {expected}")));
+    }
+    Ok((0..mask.len()).filter(|&token| mask[token] == 1).collect())
 }
 
 /// The option `document`.
