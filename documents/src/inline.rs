@@ -20,6 +20,8 @@ pub enum Inline {
         raw: Markup,
         name: String,
     },
+    /// Markup that ends the text before it, such as a line break or a tag of a block: [`unit`] makes two units there.
+    End(Markup),
     /// Markup that stands for itself.
     Alone(Markup),
     /// Markup in place of a word, such as code or a mention.
@@ -30,20 +32,7 @@ pub enum Inline {
     },
 }
 
-/// The name of an end tag of no element, which ends the text: a line break, or a tag of a block.
-const END: &str = "";
-
 impl Inline {
-    /// Markup that ends the text before it: [`unit`] makes two units there.
-    pub fn end(raw: Markup) -> Self {
-        Self::Close { raw, name: END.to_owned() }
-    }
-
-    /// Whether a text ends here.
-    pub fn is_end(&self) -> bool {
-        matches!(self, Self::Close { name, .. } if name == END)
-    }
-
     pub fn text(raw: &str, text: impl Into<String>) -> Self {
         Self::Text { raw: raw.to_owned(), text: text.into() }
     }
@@ -51,9 +40,8 @@ impl Inline {
     pub fn into_markup(self) -> Markup {
         match self {
             Self::Text { raw, .. } => copied(raw),
-            Self::Open { raw, .. } | Self::Close { raw, .. } | Self::Kept { raw, .. } | Self::Alone(raw) => {
-                raw
-            }
+            Self::Open { raw, .. } | Self::Close { raw, .. } | Self::Kept { raw, .. } => raw,
+            Self::Alone(raw) | Self::End(raw) => raw,
         }
     }
 }
@@ -111,19 +99,19 @@ pub fn text_unit(raw: &str, text: &str, style: Style, units: &mut Units) -> Mark
 
 /// Makes a unit of text and tags, or several where a token [ends the text](Inline::end). Without a letter, they are copied.
 pub fn unit(tokens: Vec<Inline>, mut style: Style, units: &mut Units) -> Markup {
-    if !tokens.iter().any(Inline::is_end) {
+    if !tokens.iter().any(|token| matches!(token, Inline::End(_))) {
         return sentence(tokens, style, units);
     }
     let finish = std::mem::replace(&mut style.finish, Finish::None);
     let mut parts = Markup::new();
     let mut text = Vec::new();
     for token in tokens {
-        if !token.is_end() {
+        let Inline::End(end) = token else {
             text.push(token);
             continue;
-        }
+        };
         let before = sentence(std::mem::take(&mut text), style.clone(), units);
-        before.into_iter().chain(token.into_markup()).for_each(|part| append(&mut parts, part));
+        before.into_iter().chain(end).for_each(|part| append(&mut parts, part));
     }
     sentence(text, style, units).into_iter().for_each(|part| append(&mut parts, part));
     finished(parts, finish, units)
@@ -188,7 +176,9 @@ fn sentence(tokens: Vec<Inline>, style: Style, units: &mut Units) -> Markup {
                 open.pop();
                 builder.mark(Kind::Close, raw);
             }
-            Inline::Close { raw, .. } | Inline::Alone(raw) => builder.mark(Kind::Alone, raw),
+            Inline::Close { raw, .. } | Inline::Alone(raw) | Inline::End(raw) => {
+                builder.mark(Kind::Alone, raw)
+            }
             Inline::Kept { raw, .. } => builder.kept(raw),
         }
     }

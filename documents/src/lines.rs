@@ -110,9 +110,15 @@ fn words(text: &str) -> Vec<Word<'_>> {
 /// Bytes of the tag that begins a text: `<i>`, `</v>`, `{\an8}`.
 fn length_of_tag(text: &str) -> usize {
     let is_start = |next: char| next == '/' || next.is_ascii_alphanumeric();
+    // up to the next sign of a beginning: else a search from each of many would read on to the text's end
+    let end_of =
+        |rest: &str, signs: [char; 2]| rest.find(signs).filter(|&end| rest[end..].starts_with(signs[1]));
     let end = match text.strip_prefix('<') {
-        Some(rest) if rest.starts_with(is_start) => rest.find('>'),
-        _ => text.strip_prefix('{').filter(|rest| rest.starts_with('\\')).and_then(|rest| rest.find('}')),
+        Some(rest) if rest.starts_with(is_start) => end_of(rest, ['<', '>']),
+        _ => text
+            .strip_prefix('{')
+            .filter(|rest| rest.starts_with('\\'))
+            .and_then(|rest| end_of(rest, ['{', '}'])),
     };
     end.map_or(0, |end| end + 2)
 }

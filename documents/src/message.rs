@@ -305,7 +305,7 @@ fn tag(raw: Markup, name: String, [is_end, is_empty]: [bool; 2]) -> Inline {
     match is_end {
         true => Inline::Close { raw, name },
         false if !is_empty && !VOID.contains(&&*name.to_ascii_lowercase()) => Inline::Open { raw, name },
-        false if ends_text(&name, false) => Inline::end(raw),
+        false if ends_text(&name, false) => Inline::End(raw),
         false => Inline::Alone(raw),
     }
 }
@@ -365,7 +365,7 @@ fn with_ends(tokens: Vec<Inline>) -> Vec<Inline> {
     let closed: HashSet<String> = tokens.iter().filter_map(closed).collect();
     let ends = |token: &Inline| match token {
         Inline::Open { name, .. } | Inline::Close { name, .. } => {
-            !token.is_end() && ends_text(name, closed.contains(&name.to_ascii_lowercase()))
+            ends_text(name, closed.contains(&name.to_ascii_lowercase()))
         }
         Inline::Alone(raw) => match &raw[..] {
             [Part::Copied(tag)] => tag.starts_with('<') && ends_text(&tags::name(tag), false),
@@ -373,7 +373,7 @@ fn with_ends(tokens: Vec<Inline>) -> Vec<Inline> {
         },
         _ => false,
     };
-    let end = |token: Inline| if ends(&token) { Inline::end(token.into_markup()) } else { token };
+    let end = |token: Inline| if ends(&token) { Inline::End(token.into_markup()) } else { token };
     tokens.into_iter().map(end).collect()
 }
 

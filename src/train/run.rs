@@ -129,6 +129,11 @@ impl Run {
         &mut self.state.stopping
     }
 
+    /// Number of steps in which the learning rate rises.
+    pub fn warmup(&self) -> u64 {
+        self.plan.learning_rate.warmup()
+    }
+
     /// Used share of the budget, 0 to 1. The run ends at 1.
     pub fn progress(&self) -> f64 {
         self.plan.budget.progress(self.state.steps, seconds(self.state.seconds))

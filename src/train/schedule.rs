@@ -87,6 +87,11 @@ impl LearningRate {
         Self { starts_at_peak: true, ..self }
     }
 
+    /// Number of steps in which the rate rises.
+    pub fn warmup(&self) -> u64 {
+        self.warmup
+    }
+
     /// The learning rate of a step, which counts from 1. `progress`: used share of the budget, 0 to 1; only the cool-down
     /// reads it.
     pub fn at(&self, step: u64, progress: f64) -> f64 {

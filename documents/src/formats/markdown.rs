@@ -192,11 +192,11 @@ impl Reader<'_, '_> {
             Event::Text(text) => self.text(range, text),
             Event::SoftBreak if self.run.is_empty() => {}
             Event::SoftBreak if definition_mark(&self.markdown[range.end..]) > 0 => self.flush(),
-            Event::SoftBreak if self.run.last().is_some_and(Inline::is_end) => {
+            Event::SoftBreak if matches!(self.run.last(), Some(Inline::End(_))) => {
                 // the line stays as it is, with the signs of the block at its beginning
                 let next = events.get(index + 1).map_or(range.end, |(_, next)| next.start);
                 let line = range.start..next.max(range.end);
-                self.push(&line, Inline::end(copied(&self.markdown[line.clone()])));
+                self.push(&line, Inline::End(copied(&self.markdown[line.clone()])));
             }
             Event::SoftBreak => self.push(range, Inline::text(raw, " ")),
             Event::DisplayMath(_) if raw.contains('\n') => self.formula(events, index),

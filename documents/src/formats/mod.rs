@@ -7,6 +7,7 @@ pub mod indices;
 pub mod json;
 pub mod markdown;
 pub mod po;
+mod speakers;
 pub mod strings;
 pub mod subtitles;
 pub mod table;

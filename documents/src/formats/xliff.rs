@@ -113,7 +113,7 @@ fn content(xml: &Xml<'_>, nodes: Range<usize>, units: &mut Units) -> Markup {
         match is_kept(index) {
             true => xml.kept(index),
             false if is_variable(xml, index) => Inline::Kept { raw: copied(raw), is_word: true },
-            false if is_break(xml, index) => Inline::end(copied(raw)),
+            false if is_break(xml, index) => Inline::End(copied(raw)),
             false => Inline::Alone(copied(raw)),
         }
     };

@@ -63,16 +63,12 @@ pub struct Session {
     about: About,
     device: Device,
     pairs: usize,
-    /// Steps in which the learning rate rises.
-    warmup: u64,
     parameters: u64,
     test_steps: u64,
     cancel: Cancel,
     history: History,
     /// Whether lines of the log wait for room.
     log_waits: bool,
-    /// Whether a test was much worse than guesses.
-    is_worse_than_guesses: bool,
     /// Weights of the best model, if they could not be written yet.
     unwritten: Option<Vec<u8>>,
     pace: Pace,
@@ -89,8 +85,6 @@ pub(super) struct Parts {
     /// Number of training pairs.
     pub pairs: usize,
     pub steps_of_epoch: usize,
-    /// Steps in which the learning rate rises.
-    pub warmup: u64,
 }
 
 impl fmt::Debug for Session {
@@ -106,7 +100,7 @@ impl Session {
         cancel: Cancel,
         observer: &mut dyn Observer,
     ) -> Result<Self, SessionError> {
-        let Parts { run, trainer, dev, about, device, pairs, steps_of_epoch, warmup } = parts;
+        let Parts { run, trainer, dev, about, device, pairs, steps_of_epoch } = parts;
         let step = run.state().steps;
         let history = History::open(&options.out, step)?;
         let checkpoint = trainer.model().checkpoint();
@@ -131,13 +125,11 @@ impl Session {
             about,
             device,
             pairs,
-            warmup,
             parameters,
             test_steps,
             cancel,
             history,
             log_waits: false,
-            is_worse_than_guesses: false,
             unwritten: None,
         };
         session.tell(&start, observer)?;
@@ -211,9 +203,12 @@ impl Session {
     }
 
     /// Says once if the model is much worse than one that knows nothing: the loss is a number, but the training leads nowhere.
-    fn warn_of_divergence(&mut self, loss: f64, observer: &mut dyn Observer) {
+    fn warn_of_divergence(&self, loss: f64, observer: &mut dyn Observer) {
         let guess = (self.trainer.config().target_vocabulary as f64).ln();
-        if loss > 1.5 * guess && !std::mem::replace(&mut self.is_worse_than_guesses, true) {
+        let is_worse = |loss: f64| loss > 1.5 * guess;
+        // the last test is this one
+        let was_worse = self.history.tests.iter().rev().skip(1).any(|test| is_worse(test.loss));
+        if is_worse(loss) && !was_worse {
             observer.line(&format!(
                 "warning: the dev loss of {loss:.1} is worse than that of guesses, {guess:.1}: take a lower --learning-rate"
             ));
@@ -222,7 +217,7 @@ impl Session {
 
     /// Says if the training ended before the learning rate reached its peak. With `--max-steps`, its beginning said so.
     fn warn_of_the_rate(&self, ending: Ending, observer: &mut dyn Observer) {
-        let (steps, warmup) = (self.run.state().steps, self.warmup);
+        let (steps, warmup) = (self.run.state().steps, self.run.warmup());
         if ending == Ending::Minutes && steps < warmup {
             observer.line(&format!(
                 "warning: the learning rate never reached its peak: it rises for {warmup} steps (--warmup), and the training took {steps}"

@@ -116,7 +116,7 @@ impl Preparation {
         let (trainer, state) = trainer(&options, &start, &device, (chosen, capacity))?;
         let run = Run::new(source, plan, state)?;
         let about = About { companions: start.companions, settings, notes };
-        let parts = Parts { run, trainer, dev, about, device, pairs, steps_of_epoch, warmup: chosen.warmup };
+        let parts = Parts { run, trainer, dev, about, device, pairs, steps_of_epoch };
         Session::new(options, parts, cancel, observer)
     }
 }

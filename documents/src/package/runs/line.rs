@@ -36,7 +36,7 @@ impl Reader<'_, '_> {
             let markup = match item {
                 Item::Text(format, tokens) => {
                     let mut text = copied(self.text_tag());
-                    tokens.into_iter().flat_map(raw).for_each(|part| append(&mut text, part));
+                    tokens.into_iter().flat_map(Inline::into_markup).for_each(|part| append(&mut text, part));
                     push(&mut text, &format!("</{}>", self.own(self.names.text)));
                     self.in_run(&format, text)
                 }
@@ -114,17 +114,6 @@ impl Reader<'_, '_> {
         let mut joined = Markup::new();
         parts.into_iter().for_each(|part| append(&mut joined, part));
         joined.into_iter().map(tidy).collect()
-    }
-}
-
-/// A token as the document writes it.
-fn raw(token: Inline) -> Markup {
-    match token {
-        Inline::Text { raw, .. } => copied(raw),
-        Inline::Open { raw, .. }
-        | Inline::Close { raw, .. }
-        | Inline::Alone(raw)
-        | Inline::Kept { raw, .. } => raw,
     }
 }
 
