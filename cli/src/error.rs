@@ -69,7 +69,7 @@ pub enum CliError {
     #[error(transparent)]
     Session(Box<SessionError>),
     #[error(transparent)]
-    Train(#[from] TrainError),
+    Train(TrainError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     #[error(transparent)]
@@ -84,6 +84,15 @@ impl From<SessionError> for CliError {
             SessionError::Usage(problem) => Self::Usage(problem),
             SessionError::Interrupted => Self::Interrupted,
             error => Self::Session(Box::new(error)),
+        }
+    }
+}
+
+impl From<TrainError> for CliError {
+    fn from(error: TrainError) -> Self {
+        match error {
+            TrainError::Cancelled => Self::Interrupted,
+            error => Self::Train(error),
         }
     }
 }

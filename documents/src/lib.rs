@@ -22,6 +22,7 @@
 //! | `formats` | a file for each format of text |
 //! | `package` | formats that are zip files |
 
+mod alternatives;
 mod charset;
 mod document;
 mod error;

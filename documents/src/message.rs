@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use super::alternatives::alternatives;
 use super::escape::Escape;
 use super::inline::{Inline, Style, unit};
 use super::tags::{self, ends_text, is_code, is_marked};
@@ -239,7 +240,7 @@ impl Reader<'_> {
             if in_branch {
                 tokens = tokens.into_iter().flat_map(|token| numbers(token, ESCAPE)).collect();
             }
-            for part in unit(tokens, Style::new(ESCAPE), self.units) {
+            for part in unit(alternatives(tokens, ESCAPE), Style::new(ESCAPE), self.units) {
                 append(&mut self.parts, part);
             }
             self.copy(&line[content.len()..]);

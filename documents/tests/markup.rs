@@ -487,6 +487,33 @@ The sum $a * b * c$ of **$f(x)$**, 2$x$, the $n$th, $`x^2`$ and $$E = mc^2$$ her
 }
 
 #[test]
+fn formulas_in_brackets_and_environments_stay() {
+    let markdown = "\
+The energy \\(E = mc^2\\) of \\( x \\), \\\\(a_1\\\\) and \\[ \\frac{a}{b} \\] here.
+
+\\[
+\\text{the dog} * b * c
+\\]
+
+- One item:
+  \\begin{align*} a &= b \\\\ c * d &= e * f
+  \\end{align*}
+- [a \\(x\\) link](url\\(x\\))
+";
+    let texts = ["The energy XA of XB, XC and XD here.", "One item:", "a XA link"];
+    assert_eq!(units(markdown, Format::Markdown), texts);
+    assert_eq!(same(markdown.as_bytes(), Format::Markdown), markdown.as_bytes());
+    // texts in brackets, and signs within code
+    let plain = "It is \\[sic\\] here \\(see the house\\), `\\(x\\)`, \\(1\\) and \\[the dog_house\\] too.\n\n    \\(x\\)\n";
+    let text = "It is [sic] here (see the house), XA, (1) and [the dog_house] too.";
+    assert_eq!(units(plain, Format::Markdown), [text]);
+    for part in ["\\(", "\\[x", "\\(x\\)", "\\begin{a}", "\\(x `", "\\\\(", "\\(x\\)["] {
+        let markdown = part.repeat(100_000 / part.len());
+        same(markdown.as_bytes(), Format::Markdown);
+    }
+}
+
+#[test]
 fn prices_are_no_formulas() {
     for text in [
         "It costs $5 and $6 more.",

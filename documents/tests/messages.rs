@@ -165,6 +165,30 @@ fn tabs_end_a_text() {
 
 /// Programs show the translation of these messages as the names of those who translate.
 #[test]
+fn texts_side_by_side_are_texts_of_their_own() {
+    let units = |text: &str| -> Vec<String> {
+        let json = format!("{{\"a\": \"{text}\"}}");
+        assert_eq!(turned(&turned(&json, Format::Json), Format::Json), json);
+        let document = Document::read(json.into(), Format::Json, &Options::default()).expect("JSON");
+        document.units().iter().map(|unit| unit.text().to_owned()).collect()
+    };
+    assert_eq!(units("no cars | one car | many cars"), ["no cars", "one car", "many cars"]);
+    assert_eq!(
+        units("There is one apple|There are many apples"),
+        ["There is one apple", "There are many apples"]
+    );
+    assert_eq!(
+        units("{0} There are none|[1,19] There are some|[20,*] Many"),
+        ["There are none", "There are some", "Many"]
+    );
+    assert_eq!(units("The <b>old | new</b> house"), ["The old", "new house"]);
+    assert_eq!(units("|a text||").len(), 1);
+    // filters of templates
+    assert_eq!(units("{{ name | upper }} is here").len(), 1);
+    assert_eq!(units("{0} is here").len(), 1);
+}
+
+#[test]
 fn credits_of_po_have_no_translation() {
     let po = "msgid \"translator-credits\"\nmsgstr \"\"\n
 msgctxt \"NAME OF TRANSLATORS\"\nmsgid \"Your names\"\nmsgstr \"\"\n

@@ -106,6 +106,9 @@ pub enum TrainError {
         /// Elements of the weight.
         want: usize,
     },
+    /// The caller's [`Cancel`](crate::transformer::Cancel) ended the work.
+    #[error("the work was cancelled")]
+    Cancelled,
     /// A small task is not valid.
     #[error(transparent)]
     Task(#[from] TaskError),

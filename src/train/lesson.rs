@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::model::Model;
 use crate::model::files::ModelFiles;
 use crate::transformer::{
-    ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, GenerateRequest, Transformer, resolve,
+    Cancel, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, GenerateRequest, Transformer, resolve,
 };
 
 /// Most tokens of a batch, either side.
@@ -201,7 +201,7 @@ impl Lesson {
     /// The losses of pairs, without learning.
     pub async fn evaluate(&mut self, pairs: &[Pair]) -> Result<Losses, TrainError> {
         let batches: Vec<&[Pair]> = pairs.chunks(self.options.recipe.batch).collect();
-        self.trainer.evaluate(&batches).await
+        self.trainer.evaluate(&batches, &Cancel::default()).await
     }
 
     /// The model's folder: every command and the page open it.

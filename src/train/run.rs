@@ -12,6 +12,7 @@ use super::schedule::{Budget, LearningRate};
 use super::stopping::EarlyStopping;
 use super::trainer::Losses;
 use super::{TrainError, Trainer};
+use crate::transformer::Cancel;
 
 /// Steps between two reads of losses. A read waits for the device.
 pub const STEPS_PER_READ: u64 = 10;
@@ -234,14 +235,15 @@ fn seconds(seconds: f64) -> Duration {
 /// The losses of the pairs of some batches, without dropout and without learning.
 ///
 /// # Errors
-/// [`TrainError`] if a batch does not fit the trainer; errors of the device.
+/// [`TrainError::Cancelled`] if `cancel` ends it; [`TrainError`] if a batch does not fit the trainer; errors of the device.
 pub async fn dev_losses(
     trainer: &mut Trainer,
     pairs: &[Pair],
     batches: &Epoch,
+    cancel: &Cancel,
 ) -> Result<Losses, TrainError> {
     let batches: Vec<Vec<Pair>> =
         batches.batches.iter().map(|batch| batch.iter().map(|&pair| pairs[pair].clone()).collect()).collect();
     let batches: Vec<&[Pair]> = batches.iter().map(Vec::as_slice).collect();
-    trainer.evaluate(&batches).await
+    trainer.evaluate(&batches, cancel).await
 }

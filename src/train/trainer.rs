@@ -12,6 +12,7 @@ use crate::model::Model;
 use crate::model::blueprint::{BucketRows, CheckpointSource, FileTensor};
 use crate::model::config::{Architecture, Family, ModelConfig};
 use crate::precision::Products;
+use crate::transformer::Cancel;
 
 /// Sums over the labels of one or more batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -242,11 +243,18 @@ impl Trainer {
     }
 
     /// The losses of batches without dropout, without learning.
-    pub async fn evaluate(&mut self, batches: &[&[Pair]]) -> Result<Losses, TrainError> {
+    ///
+    /// # Errors
+    /// [`TrainError::Cancelled`] if `cancel` was called before the last batch; [`TrainError`] if a pair does not fit the model or a
+    /// batch its rows; errors of the device.
+    pub async fn evaluate(&mut self, batches: &[&[Pair]], cancel: &Cancel) -> Result<Losses, TrainError> {
         let so_far = self.losses().await?;
         let mut result = Ok(());
         for batch in self.pack(batches)? {
-            result = self.run_pass(&batch, &[self.session.program(LOSSES)], (0.0, 0.0)).await;
+            result = match cancel.is_cancelled() {
+                true => Err(TrainError::Cancelled),
+                false => self.run_pass(&batch, &[self.session.program(LOSSES)], (0.0, 0.0)).await,
+            };
             if result.is_err() {
                 break;
             }

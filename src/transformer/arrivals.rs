@@ -224,10 +224,10 @@ impl<'a> LiveSeats<'a> {
         if others.iter().any(late) || too_small || too_large {
             return Vec::new();
         }
-        // of those whose turn comes soon the longest, for little padding
+        // late ones by their turns, then of those whose turn comes soon the longest, for little padding
         fitting.truncate(4 * most);
         sorting::sort_by_key(&mut fitting, |arrival| {
-            (!late(arrival), Reverse(arrival.request.input_ids.len()))
+            (!late(arrival)).then(|| Reverse(arrival.request.input_ids.len()))
         });
         fitting.truncate(most);
         fitting

@@ -8,6 +8,7 @@ use safetensors::tensor::TensorView;
 use wordloom::model::files::ModelFiles;
 use wordloom::precision::Products;
 use wordloom::train::{Capacity, Pair, Recipe, TrainError, Trainer};
+use wordloom::transformer::Cancel;
 use wordloom::{Device, Model};
 
 const CAPACITY: Capacity = Capacity { source_rows: 40, target_rows: 40 };
@@ -169,14 +170,14 @@ async fn it_learns_and_evaluation_changes_nothing() {
         let mut one = trainer(&device, Recipe { dropout: 0.0, ..Recipe::default() });
         let mut other = trainer(&device, Recipe { dropout: 0.0, ..Recipe::default() });
         let batch = pairs(7, 6);
-        let before = one.evaluate(&[&batch]).await.unwrap();
+        let before = one.evaluate(&[&batch], &Cancel::default()).await.unwrap();
         for _ in 0..8 {
             one.take_step(&[&batch], 2e-3).await.unwrap();
-            one.evaluate(&[&batch, &pairs(8, 4)]).await.unwrap();
+            one.evaluate(&[&batch, &pairs(8, 4)], &Cancel::default()).await.unwrap();
             other.take_step(&[&batch], 2e-3).await.unwrap();
         }
         assert!(bits(&one).await == bits(&other).await, "the same bits");
-        let after = one.evaluate(&[&batch]).await.unwrap();
+        let after = one.evaluate(&[&batch], &Cancel::default()).await.unwrap();
         assert!(after.mean() < 0.5 * before.mean(), "{before:?}, {after:?}");
         assert_eq!(one.losses().await.unwrap().tokens, 8.0 * after.tokens, "losses of steps are kept apart");
     }
@@ -215,7 +216,7 @@ async fn batch_norms_are_trained_as_torch_trains_them() {
         // more rows than the sentences have
         let model = model(&data("batch_norm"));
         let mut trainer = Trainer::new(&device, model, still, CAPACITY).unwrap();
-        near("running statistics", trainer.evaluate(&[&pairs]).await.unwrap().mean(), losses[0]);
+        near("running statistics", trainer.evaluate(&[&pairs], &Cancel::default()).await.unwrap().mean(), losses[0]);
         trainer.add_gradients(&[&pairs]).await.unwrap();
         near("statistics of the batch", trainer.losses().await.unwrap().mean(), losses[1]);
         let gradients = trainer.gradients().await.unwrap();

@@ -199,9 +199,9 @@ struct Coming {
     /// A ticket whose result is no longer wanted once its search runs.
     unwanted: Option<u64>,
     running: usize,
-    /// Largest number of running searches, and number of those that began while others ran.
+    /// Largest number of running searches, and those that began while others ran.
     most_running: usize,
-    joined: usize,
+    joined: Vec<u64>,
     found: Vec<Option<Vec<Hypothesis>>>,
 }
 
@@ -219,7 +219,7 @@ impl Coming {
             unwanted,
             running: 0,
             most_running: 0,
-            joined: 0,
+            joined: Vec::new(),
             found: vec![None; requests.len()],
         }
     }
@@ -237,7 +237,9 @@ impl Arrivals for Coming {
         let before = self.waiting.len();
         self.waiting.retain(|arrival| arrival.ticket != ticket);
         assert_eq!(self.waiting.len() + 1, before, "a listed request is taken");
-        self.joined += usize::from(self.found.iter().any(Option::is_some) && self.running > 0);
+        if self.found.iter().any(Option::is_some) && self.running > 0 {
+            self.joined.push(ticket);
+        }
         self.running += 1;
         self.most_running = self.most_running.max(self.running);
     }
@@ -282,7 +284,7 @@ async fn requests_that_come_meanwhile_get_what_they_get_alone() {
             let mut coming = Coming::new(&requests, 3, Some(7));
             transformer.serve(&mut coming, &Cancel::default()).await.expect("serves");
             let place = format!("{beams} beams on the {which}");
-            assert!(coming.joined > 2 && coming.most_running > 4, "{place}: {} joined", coming.joined);
+            assert!(coming.joined.len() > 2 && coming.most_running > 4, "{place}: {:?} joined", coming.joined);
             for (ticket, (found, alone)) in coming.found.iter().zip(&alone).enumerate() {
                 if ticket == 7 {
                     assert!(found.is_none(), "{place}: a request whose caller went away");
@@ -293,4 +295,22 @@ async fn requests_that_come_meanwhile_get_what_they_get_alone() {
             }
         }
     }
+}
+
+#[device_test]
+async fn late_requests_join_by_their_turns() {
+    let model = model(&data("models/marian_tied"));
+    let transformer = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
+    let config = transformer.config();
+    let [start, eos] = [config.tokens.decoder_start, config.tokens.eos].map(|token| token.unwrap_or(0));
+    let options = DecodeOptions { min_length: 3, ..DecodeOptions::new(start, eos, config.tokens.pad) };
+    let mut requests = requests(&transformer, 60, &options);
+    for (index, GenerateRequest { input_ids, .. }) in requests.iter_mut().enumerate() {
+        input_ids.truncate(2 + index % 5);
+    }
+    let mut coming = Coming::new(&requests, requests.len(), None);
+    coming.to_come.iter_mut().for_each(|arrival| arrival.waited = Duration::from_secs(2));
+    transformer.serve(&mut coming, &Cancel::default()).await.expect("serves");
+    let joined = &coming.joined[..coming.joined.len().min(20)];
+    assert!(joined.len() > 4 && joined.is_sorted(), "{:?}", coming.joined);
 }

@@ -166,7 +166,7 @@ impl Workshop {
                 // the last step did it; no loss has told
                 Err(CheckpointError::NotFinite { step, .. }) => diverged_at = Some(step),
                 weights => {
-                    dev_loss = Some(self.material.dev.losses(&mut trainer).await?.mean());
+                    dev_loss = Some(self.material.dev.losses(&mut trainer, &self.cancel).await?.mean());
                     bleu = Some(self.bleu(miniature, weights?).await?);
                 }
             }

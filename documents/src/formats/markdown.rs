@@ -1,6 +1,5 @@
 //! Markdown: paragraphs, headings, items and cells are units. Code, HTML blocks, front matter and link targets stay.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
@@ -9,17 +8,13 @@ use super::super::escape::{Block, Escape};
 use super::super::inline::{Inline, Style, has_words, text_unit, unit};
 use super::super::message;
 use super::super::unit::{Markup, Units, append, copied, push};
-
-type Spanned<'a> = (Event<'a>, Range<usize>);
+use super::formulas::{Marked, Spanned};
 
 /// Cuts a document.
 pub fn read(markdown: &str, units: &mut Units) -> Markup {
     let (front, markdown) = markdown.split_at(front_matter(markdown));
-    let source = without_prices(markdown);
-    let mut events = events(&source);
-    if let Cow::Owned(_) = source {
-        events.iter_mut().for_each(|(event, _)| with_dollars(event));
-    }
+    let marked = Marked::new(markdown);
+    let events = marked.events();
     let mut reader = Reader {
         markdown,
         units,
@@ -38,88 +33,6 @@ pub fn read(markdown: &str, units: &mut Units) -> Markup {
     reader.flush();
     push(&mut reader.parts, &markdown[reader.done..]);
     reader.parts
-}
-
-fn events(markdown: &str) -> Vec<Spanned<'_>> {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_MATH
-        | Options::ENABLE_GFM;
-    Parser::new_ext(markdown, options).into_offset_iter().collect()
-}
-
-/// Stands for a `$` that is no sign of a formula.
-const DOLLAR: char = '\u{1}';
-
-/// Markdown in which the parser takes no text between two prices for a formula. All places stay.
-fn without_prices(markdown: &str) -> Cow<'_, str> {
-    /// A sign that is one no more may leave another pair.
-    const MOST_PASSES: usize = 4;
-    let mut source = Cow::Borrowed(markdown);
-    if !markdown.contains('$') || markdown.contains(DOLLAR) {
-        return source;
-    }
-    for _ in 0..MOST_PASSES {
-        let found = events(&source).into_iter().filter_map(|(event, range)| match event {
-            Event::InlineMath(_) | Event::DisplayMath(_) => Some(range),
-            _ => None,
-        });
-        let texts: Vec<Range<usize>> = found.filter(|range| !is_formula(&source, range)).collect();
-        if texts.is_empty() {
-            break;
-        }
-        let mut masked = String::with_capacity(source.len());
-        let mut done = 0;
-        for range in texts {
-            masked += &source[done..range.start];
-            masked.extend(source[range.clone()].chars().map(|c| if c == '$' { DOLLAR } else { c }));
-            done = range.end;
-        }
-        masked += &source[done..];
-        source = Cow::Owned(masked);
-    }
-    source
-}
-
-/// Gives the text of an event its `$` back.
-fn with_dollars(event: &mut Event<'_>) {
-    let text = match event {
-        Event::Text(text) => text,
-        Event::Start(Tag::Link { id, .. } | Tag::Image { id, .. }) => id,
-        _ => return,
-    };
-    if text.contains(DOLLAR) {
-        *text = text.replace(DOLLAR, "$").into();
-    }
-}
-
-/// Whether what the parser takes for a formula is one, and not the text between two prices or variables: `$5-$10`, `$HOME/$USER`.
-fn is_formula(markdown: &str, range: &Range<usize>) -> bool {
-    let inside = markdown[range.clone()].trim_matches('$');
-    let behind = markdown[range.end..].chars().next();
-    let before = &markdown[..range.start];
-    let is_digit = |c: char| c.is_ascii_digit();
-    // `${a}/${b}`, `%1$s`
-    let is_placeholder = before.ends_with(is_digit) && before.trim_end_matches(is_digit).ends_with('%');
-    if is_placeholder || behind.is_some_and(|c| c.is_ascii_digit() || "${".contains(c)) {
-        return false;
-    }
-    // GitHub's form, and signs of TeX
-    if inside.starts_with('`') && inside.ends_with('`') || inside.contains(['\\', '^', '_']) {
-        return true;
-    }
-    let longest = inside.split(|c: char| !c.is_alphabetic()).map(|word| word.chars().count()).max();
-    let longest = longest.unwrap_or_default();
-    let is_amount = before.ends_with(is_digit) && longest == 0;
-    let has_space = inside.trim().contains(char::is_whitespace);
-    let is_price = has_space && longest >= 2 && inside.starts_with(|c: char| c.is_ascii_digit());
-    let is_text = longest >= 3 && (has_space || behind.is_some_and(char::is_alphanumeric));
-    let is_apart = has_space || longest >= 2 && inside != inside.trim_matches(' ');
-    let is_words = is_apart && !inside.contains(|c: char| c.is_ascii_digit() || "=+-*/<>()|,".contains(c));
-    inside.contains(char::is_alphanumeric) && !is_amount && !is_price && !is_text && !is_words
 }
 
 /// The length of the front matter. The parser takes rules with text between for front matter, too, so that it reads only the first.

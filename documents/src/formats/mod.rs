@@ -2,6 +2,7 @@
 
 pub mod android;
 mod cue_times;
+mod formulas;
 pub mod html;
 pub mod indices;
 pub mod json;

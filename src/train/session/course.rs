@@ -310,7 +310,10 @@ impl Session {
 
     /// Tests with the dev set; writes the model if it is the best one. `None` if the training was cancelled meanwhile.
     async fn test(&mut self, observer: &mut dyn Observer) -> Result<Option<Verdict>, SessionError> {
-        let losses = self.dev.losses(&mut self.trainer).await?;
+        let losses = match self.dev.losses(&mut self.trainer, &self.cancel).await {
+            Err(TrainError::Cancelled) => return Ok(None),
+            losses => losses?,
+        };
         let weights = weights_file(&self.trainer).await?;
         let bleu = match self.bleu(&weights).await {
             Err(SessionError::Interrupted) => return Ok(None),

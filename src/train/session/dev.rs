@@ -60,9 +60,9 @@ impl Dev {
     /// The loss of all other pairs.
     ///
     /// # Errors
-    /// [`TrainError`]
-    pub async fn losses(&self, trainer: &mut Trainer) -> Result<Losses, TrainError> {
-        dev_losses(trainer, &self.pairs, &self.batches).await
+    /// [`TrainError`]; [`TrainError::Cancelled`] if `cancel` ends it.
+    pub async fn losses(&self, trainer: &mut Trainer, cancel: &Cancel) -> Result<Losses, TrainError> {
+        dev_losses(trainer, &self.pairs, &self.batches, cancel).await
     }
 
     /// Whether there are no pairs.

@@ -49,7 +49,7 @@ pub enum SessionError {
     #[error(transparent)]
     Batch(#[from] BatchError),
     #[error(transparent)]
-    Train(#[from] TrainError),
+    Train(TrainError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     #[error(transparent)]
@@ -75,6 +75,15 @@ impl From<NewModelError> for SessionError {
 impl From<ScheduleError> for SessionError {
     fn from(error: ScheduleError) -> Self {
         Self::Usage(error.to_string())
+    }
+}
+
+impl From<TrainError> for SessionError {
+    fn from(error: TrainError) -> Self {
+        match error {
+            TrainError::Cancelled => Self::Interrupted,
+            error => Self::Train(error),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A loaded model: a thread that searches, and the queue that feeds it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -16,6 +17,8 @@ use super::queue::{Feed, Job, Queue};
 
 /// Number of glossaries that a model has ready.
 const MOST_GLOSSARIES: usize = 64;
+/// Bytes of texts that are aligned in one turn, some twenty sentences: enough for a full batch.
+const TURN_BYTES: usize = 2000;
 
 /// The reason why a text was not translated.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +41,7 @@ impl From<TranslateError> for Failure {
 pub struct LoadedModel {
     translator: Arc<Translator>,
     queue: Arc<Queue>,
-    /// One text is aligned at a time.
+    /// Texts are aligned one part after the other; clients take turns.
     aligning: tokio::sync::Mutex<()>,
     /// Glossaries for this model's vocabulary, by their ids.
     glossaries: Mutex<HashMap<String, Arc<Glossary>>>,
@@ -160,25 +163,45 @@ impl Lease {
 }
 
 impl Lease {
-    /// Translates texts with alignments, beside the queue: a search that keeps attention shares its batch with no other client. If the
-    /// future is dropped, the work stops.
+    /// Translates texts with alignments, beside the queue: a search that keeps attention shares its batch with no other client. A
+    /// part of the texts is a turn, so that a document does not hold up a sentence. If the future is dropped, the work stops.
     pub async fn translate_aligned(
         &self,
         texts: Arc<Vec<String>>,
         options: TranslateOptions,
     ) -> Result<Vec<Translation>, Failure> {
-        let _one = self.model.aligning.lock().await;
-        let cancelled = CancelOnDrop(options.cancel.clone());
-        let translator = self.model.translator.clone();
+        let _cancel = CancelOnDrop(options.cancel.clone());
         let options = options.keep_alignments();
-        let translate = move || {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            pollster::block_on(translator.translate(&texts, &options))
-        };
-        let translations = blocking(translate).await??;
-        drop(cancelled);
+        let mut translations = Vec::with_capacity(texts.len());
+        for turn in turns(&texts) {
+            let (translator, texts, options) =
+                (self.model.translator.clone(), texts.clone(), options.clone());
+            let translate = move || {
+                let texts: Vec<&str> = texts[turn].iter().map(String::as_str).collect();
+                pollster::block_on(translator.translate(&texts, &options))
+            };
+            let _turn = self.model.aligning.lock().await; // those that wait are first come, first served
+            translations.append(&mut blocking(translate).await??);
+        }
         Ok(translations)
     }
+}
+
+/// The texts of each turn: as many as have [`TURN_BYTES`], at least one.
+fn turns(texts: &[String]) -> Vec<Range<usize>> {
+    let mut turns: Vec<Range<usize>> = Vec::new();
+    let mut bytes = 0;
+    for (index, text) in texts.iter().enumerate() {
+        bytes += text.len();
+        match turns.last_mut() {
+            Some(turn) if bytes <= TURN_BYTES => turn.end = index + 1,
+            _ => {
+                bytes = text.len();
+                turns.push(index..index + 1);
+            }
+        }
+    }
+    turns
 }
 
 impl Lease {
@@ -233,4 +256,18 @@ impl Drop for Abandon {
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| Failure::Broken("a text could not be read: a defect of this program".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TURN_BYTES, turns};
+
+    #[test]
+    fn a_turn_is_a_part_of_the_texts() {
+        let texts = |lengths: &[usize]| lengths.iter().map(|&length| "x".repeat(length)).collect::<Vec<_>>();
+        let half = TURN_BYTES / 2;
+        assert_eq!(turns(&texts(&[half, half, 1, 3 * half, 0, 5])), [0..2, 2..3, 3..4, 4..6]);
+        assert_eq!(turns(&texts(&[5, 0, 7])), [0..3]);
+        assert!(turns(&[]).is_empty());
+    }
 }

@@ -103,7 +103,7 @@ impl Bench {
             self.take_steps(course, &mut trainer, cancel).await?;
         }
         let seconds = began.elapsed().as_secs_f64();
-        let loss = self.dev.losses(&mut trainer).await?.mean();
+        let loss = self.dev.losses(&mut trainer, cancel).await?.mean();
         let bleu = self.bleu(weights_file(&trainer).await?, cancel).await?;
         Ok(Tuned { trained, loss, bleu, seconds })
     }
