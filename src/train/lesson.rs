@@ -14,7 +14,8 @@ use crate::device::Device;
 use crate::model::Model;
 use crate::model::files::ModelFiles;
 use crate::transformer::{
-    Cancel, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, GenerateRequest, Transformer, resolve,
+    Cancel, ForwardInput, ForwardOutput, ForwardSelection, GenerateOptions, GenerateRequest, Transformer,
+    resolve,
 };
 
 /// Most tokens of a batch, either side.

@@ -307,7 +307,8 @@ async fn new_projections_are_trained_alone_and_go_on_bit_for_bit() {
         let opened = saved(&whole, new.config.clone()).await;
         let mut again = Trainer::new(&device, opened, recipe.clone(), CAPACITY).unwrap();
         let batch = pairs("padded");
-        let losses = [&mut whole, &mut again].map(|trainer| pollster::block_on(trainer.evaluate(&[&batch], &Cancel::default())));
+        let losses = [&mut whole, &mut again]
+            .map(|trainer| pollster::block_on(trainer.evaluate(&[&batch], &Cancel::default())));
         let [one, other] = losses.map(|losses| losses.unwrap().mean());
         assert_eq!(one, other);
     }

@@ -216,7 +216,11 @@ async fn batch_norms_are_trained_as_torch_trains_them() {
         // more rows than the sentences have
         let model = model(&data("batch_norm"));
         let mut trainer = Trainer::new(&device, model, still, CAPACITY).unwrap();
-        near("running statistics", trainer.evaluate(&[&pairs], &Cancel::default()).await.unwrap().mean(), losses[0]);
+        near(
+            "running statistics",
+            trainer.evaluate(&[&pairs], &Cancel::default()).await.unwrap().mean(),
+            losses[0],
+        );
         trainer.add_gradients(&[&pairs]).await.unwrap();
         near("statistics of the batch", trainer.losses().await.unwrap().mean(), losses[1]);
         let gradients = trainer.gradients().await.unwrap();

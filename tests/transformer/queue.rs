@@ -284,7 +284,11 @@ async fn requests_that_come_meanwhile_get_what_they_get_alone() {
             let mut coming = Coming::new(&requests, 3, Some(7));
             transformer.serve(&mut coming, &Cancel::default()).await.expect("serves");
             let place = format!("{beams} beams on the {which}");
-            assert!(coming.joined.len() > 2 && coming.most_running > 4, "{place}: {:?} joined", coming.joined);
+            assert!(
+                coming.joined.len() > 2 && coming.most_running > 4,
+                "{place}: {:?} joined",
+                coming.joined
+            );
             for (ticket, (found, alone)) in coming.found.iter().zip(&alone).enumerate() {
                 if ticket == 7 {
                     assert!(found.is_none(), "{place}: a request whose caller went away");
