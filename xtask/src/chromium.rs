@@ -8,8 +8,9 @@ use crate::apt;
 use crate::process;
 use crate::system::System;
 
-/// Names of the programs on a PATH.
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// Names of the programs on a PATH. The first is the same engine without what surrounds a page: the tests take a fifth less time.
+const NAMES: [&str; 5] =
+    ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// Other places of installation.
 const PLACES: [&str; 5] = [
     "/snap/bin/chromium",
@@ -47,7 +48,10 @@ pub fn install() -> Result<(), String> {
         return Err(format!("CHROMIUM is set to {}, which does not run", Path::new(&chosen).display()));
     }
     match System::detect() {
-        System::Debian => apt::install(&["chromium"]).map_err(|advice| format!("{advice}, or get Chrome")),
+        // older distributions lack the shell
+        System::Debian => apt::install(&["chromium-headless-shell"])
+            .or_else(|_| apt::install(&["chromium"]))
+            .map_err(|advice| format!("{advice}, or get Chrome")),
         other => Err(advice(other).into()),
     }
 }

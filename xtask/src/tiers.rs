@@ -26,8 +26,8 @@ pub enum Tier {
 
 /// The files of `tests/`, of whatever package, that run without a device, a model and a network.
 const UNIT: &str = "
-    cpu_ops decode document_mutants evaluate firefox_mutants corpus_formats corpus_runs generated graph house html_elements hub
-    markup memory messages model packages quality reader_mutants shader_rules text text_formats train word
+    cpu_ops decode documents evaluate firefox_mutants corpus_formats corpus_runs graph house hub model quality reader_mutants
+    shader_rules text train
 ";
 
 /// Those that run on a device.

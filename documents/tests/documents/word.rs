@@ -1,10 +1,8 @@
 //! Word's paragraphs: fields stay, wherever their words go.
 
-mod common;
-
 use std::io::{Cursor, Read, Write};
 
-use common::translated;
+use super::common::{Random, translated, word};
 use wordloom_documents::{Document, Format, Options};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -197,7 +195,7 @@ fn fields_that_end_elsewhere_lose_and_move_nothing() {
         let source = paragraph(&content);
         for seed in 0..20 {
             let document = turned(&source, seed);
-            assert_eq!(between(&document, str::to_owned), between(&source, common::word), "{document}");
+            assert_eq!(between(&document, str::to_owned), between(&source, word), "{document}");
             for tag in ["<w:fldChar ", "<w:instrText", "</w:hyperlink>", "<w:tab/>", "</w:ins>"] {
                 assert_eq!(document.matches(tag).count(), source.matches(tag).count(), "{tag}: {document}");
             }
@@ -252,7 +250,7 @@ fn marks_in_any_order_come_out_once() {
         run("12"),
     ];
     for seed in 0..2000 {
-        let mut random = common::Random(seed);
+        let mut random = Random(seed);
         let (mut content, mut open) = (String::new(), Vec::new());
         for _ in 0..random.below(24) {
             match random.below(10) {

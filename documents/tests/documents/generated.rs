@@ -1,12 +1,10 @@
 //! Generated documents: every tag and placeholder comes out once, the result parses, and without tags it is the plain translation.
 //!
-//! `cargo test --release --package wordloom-documents --test generated -- --ignored` takes 10,000 of each format.
-
-mod common;
+//! `cargo test --release --package wordloom-documents --test documents generated -- --ignored` takes 10,000 of each format.
 
 use std::collections::BTreeMap;
 
-use common::{Random, translate};
+use super::common::{Random, translate};
 use pulldown_cmark::{Event, Options as MarkdownOptions, Parser};
 use quick_xml::Reader;
 use quick_xml::events::Event as XmlEvent;

@@ -1,8 +1,6 @@
 //! Strings of programs: escapes and quotes keep their meaning.
 
-mod common;
-
-use common::turned;
+use super::common::turned;
 use wordloom_documents::{Document, Format, Options, Translated};
 
 #[test]

@@ -1,8 +1,6 @@
 //! Where elements and tags of HTML end, as the standard says, also without end tags.
 
-mod common;
-
-use common::{same, turned};
+use super::common::{same, turned};
 use wordloom_documents::{Document, Format, Options, Translated};
 
 fn texts(html: &str) -> Vec<String> {

@@ -1,11 +1,9 @@
 //! Damaged documents of every format, and damaged translation memories: each is read and written, or refused with an error.
 
-mod common;
-
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
-use common::Random;
+use super::common::{Random, translate};
 use wordloom_documents::{Document, Format, Options, Translated, TranslationMemory};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -108,7 +106,7 @@ fn goes_through(bytes: Vec<u8>, format: Format) -> bool {
     for seed in 0..2 {
         let translated = |text: &str| match seed {
             0 => Translated { text: text.to_owned(), links: Vec::new() },
-            _ => common::translate(text, seed),
+            _ => translate(text, seed),
         };
         let translations: Vec<Translated> =
             document.units().iter().map(|unit| translated(unit.text())).collect();

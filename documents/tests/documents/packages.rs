@@ -1,12 +1,10 @@
 //! Office documents and books: files that their own libraries wrote (`tests/data/documents/make.py`), and hostile ones.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
-use common::{same, translated};
+use super::common::{same, translated};
 use wordloom_documents::{Document, DocumentError, Format, Options};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};

@@ -1,7 +1,5 @@
 //! A translator whose translations are known: each word becomes another, and their order changes.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use wordloom_documents::{Document, Format, Options, Translated};
 
 /// Whether a word is one that stands in for a placeholder.

@@ -1,8 +1,6 @@
 //! Subtitles, messages, tables: only text changes.
 
-mod common;
-
-use common::{same, translated, turned};
+use super::common::{same, translated, turned};
 use wordloom_documents::{Document, DocumentError, Format, Options, Translated};
 
 fn is_kept(source: &str, format: Format) {

@@ -1,8 +1,6 @@
 //! HTML, XML and Markdown: tags follow their words, everything else stays.
 
-mod common;
-
-use common::{same, translate, turned};
+use super::common::{same, translate, turned};
 use wordloom_documents::{Document, Format, Options, Translated};
 
 fn units(source: &str, format: Format) -> Vec<String> {
