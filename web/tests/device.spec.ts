@@ -27,11 +27,14 @@ for (const device of ['cpu', 'gpu'] as const) {
       Object.assign(globalThis, { run });
     }, device);
     const run = (count: number) => api.evaluate((count) => globalThis.run(count), count);
-    const early = { ...(await run(10)), heap: await jsHeap(session) };
-    const late = { ...(await run(190)), heap: await jsHeap(session) };
+    const measured = async (count: number) => ({ ...(await run(count)), heap: await jsHeap(session) });
+    const early = await measured(10);
+    let [before, late] = [early, await measured(190)];
+    // the browser keeps something once on a busy machine; a leak grows again
+    if (late.heap - before.heap >= 100_000) [before, late] = [late, await measured(190)];
     expect(late.wasmBytes).toBe(early.wasmBytes);
     expect(late.deviceBytes).toBe(early.deviceBytes);
-    expect(late.heap - early.heap).toBeLessThan(100_000);
+    expect(late.heap - before.heap).toBeLessThan(100_000);
     if (device === 'gpu') expect(early.deviceBytes).toBeGreaterThan(30_000_000);
   });
 }
