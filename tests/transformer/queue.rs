@@ -307,8 +307,9 @@ async fn late_requests_join_by_their_turns() {
     let transformer = Transformer::load(&Device::Cpu, &model, &mut |_| {}).expect("loads");
     let config = transformer.config();
     let [start, eos] = [config.tokens.decoder_start, config.tokens.eos].map(|token| token.unwrap_or(0));
-    let options = DecodeOptions { min_length: 3, ..DecodeOptions::new(start, eos, config.tokens.pad) };
-    let mut requests = requests(&transformer, 60, &options);
+    let plain = DecodeOptions::new(start, eos, config.tokens.pad);
+    // more rows than a batch has
+    let mut requests = requests(&transformer, 60, &DecodeOptions { num_beams: 4, min_length: 3, ..plain });
     for (index, GenerateRequest { input_ids, .. }) in requests.iter_mut().enumerate() {
         input_ids.truncate(2 + index % 5);
     }
