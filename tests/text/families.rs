@@ -267,6 +267,36 @@ fn folders_are_told_apart() {
     }
 }
 
+/// A vocabulary of one's own, as `NllbTokenizer(vocab_file=…)` of transformers 4.57 saves it: `<mask>` has the first id after the
+/// pieces, and every language the next one.
+#[test]
+fn a_file_can_move_all_languages() {
+    let case = &cases()["nllb"];
+    let usual = tokenizer("nllb");
+    let languages: Vec<String> = usual.languages().into_iter().map(str::to_owned).collect();
+    let id = |tokenizer: &Tokenizer, code: &str| {
+        tokenizer.direction(None, Some(code)).unwrap().target.unwrap().token.unwrap()
+    };
+    let first = id(&usual, &languages[0]);
+    let moved = ["<mask>"].into_iter().chain(languages.iter().map(String::as_str));
+    let entry = |(id, token): (u32, &str)| (id.to_string(), json!({ "content": token, "special": true }));
+    let mut files = folder(case);
+    let config = json!({
+        "tokenizer_class": case.class,
+        "added_tokens_decoder": (first..).zip(moved).map(entry).collect::<serde_json::Map<_, _>>(),
+    });
+    files[1] = json_file("tokenizer_config.json", &config);
+    let tokenizer = open(files).unwrap();
+    assert_eq!(tokenizer.languages(), languages);
+    for code in &languages {
+        assert_eq!(id(&tokenizer, code), id(&usual, code) + 1, "{code}");
+    }
+    let english = id(&tokenizer, "eng_Latn");
+    assert_eq!(tokenizer.encode("Hello.").unwrap()[0], english);
+    assert_eq!(tokenizer.source_token(english).unwrap(), "eng_Latn");
+    assert_eq!(tokenizer.source_token(first).unwrap(), "<mask>");
+}
+
 #[test]
 fn special_tokens_can_be_shown() {
     let tokenizer = tokenizer("mbart50");
