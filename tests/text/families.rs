@@ -211,6 +211,23 @@ fn tasks_have_prefixes() {
     }
 }
 
+/// As pipelines of transformers 4 took it: BART's models for summaries have a space there.
+#[test]
+fn a_task_without_a_prefix_has_that_of_the_configuration() {
+    let case = cases().remove("mbart").unwrap();
+    let config = json!({ "model_type": "mbart", "prefix": "sum: ", "task_specific_params": {
+        "summarization": { "num_beams": 4 },
+        "summarization_xsum": { "prefix": "" },
+        "translation_en_to_ro": { "num_beams": 4 },
+    }});
+    let tokenizer = open([folder(&case), vec![json_file("config.json", &config)]].concat()).unwrap();
+    let prefixes = [("summarization", "sum: "), ("summarization_xsum", ""), ("translation_en_to_ro", "")];
+    for (task, prefix) in prefixes {
+        assert_eq!(tokenizer.task(task).unwrap().prefix, prefix, "{task}");
+    }
+    assert_eq!(tokenizer.languages().len(), 25, "they stay tokens");
+}
+
 #[test]
 fn tags_choose_marian_s_target() {
     let names = ["source.spm", "target.spm", "vocab.json", "tokenizer_config.json", "config.json"];

@@ -110,6 +110,15 @@ fn words_and_options_can_be_given() {
     assert_eq!(line["reached_max_length"], true);
     let found = summarize(&folder, &["--min-length", "31", "--max-length", "30"], "text");
     found.fails(2, &["at least 31 and at most 30", "--min-length"]);
+    // without a limit of the model's own, a document has 50 tokens more than itself
+    let line = parsed(summarize(&folder, &["--min-length", "60", "--json"], &"text ".repeat(30)).succeeds());
+    assert!(line["tokens"].as_array().unwrap().len() >= 60, "{line}");
+    let own = r#"{"decoder_start_token_id": 0, "eos_token_id": 1, "pad_token_id": 0, "min_length": 12, "max_length": 24}"#;
+    fs::write(folder.join("generation_config.json"), own).unwrap();
+    let found = summarize(&folder, &["--min-length", "31"], "text");
+    found.fails(2, &["at least 31 and at most 24", "24 is the model's own; give --max-length"]);
+    let found = summarize(&folder, &["--max-length", "9"], "text");
+    found.fails(2, &["at least 12 and at most 9", "12 is the model's own; give --min-length"]);
 }
 
 /// The fixture has 64 positions for sources, and 40 for summaries.
@@ -159,6 +168,22 @@ fn models_of_one_stack_do_not_summarize() {
         .fails(1, &["gpt2: a \"gpt2\" model does not summarize", "bart-large-cnn"]);
 }
 
+/// The message for translations names an option that this command does not have.
+#[test]
+fn models_of_many_languages_are_refused_with_another_way_out() {
+    let case = json!({ "model": "bart", "tokenizer": "bytelevel_bpe_bart", "vocabulary": 480, "prefix": "" });
+    let folder = folder("summarize-languages", &case, false);
+    let languages =
+        r#"{"tokenizer_class": "NllbTokenizer", "additional_special_tokens": ["eng_Latn", "deu_Latn"]}"#;
+    fs::write(folder.join("tokenizer_config.json"), languages).unwrap();
+    // the fixture's has a first token of every summary
+    let bare = r#"{"decoder_start_token_id": 2, "eos_token_id": 2, "pad_token_id": 1}"#;
+    fs::write(folder.join("generation_config.json"), bare).unwrap();
+    let found = summarize(&folder, &[], "text");
+    assert!(!found.stderr().contains("--target-lang"), "{}", found.stderr());
+    found.fails(1, &["into 2 languages", "bart-large-cnn"]);
+}
+
 #[test]
 fn each_line_can_be_a_document() {
     let case = &cases()[0];
@@ -170,6 +195,12 @@ fn each_line_can_be_a_document() {
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["tokens"], documents[0]["summary"]);
     assert_eq!(lines[1]["source_ids"].as_array().unwrap().len(), 64);
+    // a line break that is written as a mark is read as one
+    let [broken, marked] = ["one\ntwo", "one<n>two"].map(|text| {
+        let options: &[&str] = if text.contains('\n') { &["--json"] } else { &["--lines", "--json"] };
+        parsed(summarize(&folder, options, text).succeeds())["source_ids"].take()
+    });
+    assert_eq!(broken, marked);
     // documents before one that is too long are written
     let found = summarize(&folder, &["--lines"], &input);
     assert_eq!(found.fails(1, &["standard input, line 2", "--truncate"]).lines().count(), 1);
