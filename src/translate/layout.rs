@@ -45,6 +45,15 @@ impl Translator {
         let mut segments = Vec::new();
         let defaults = self.transformer.generation_config();
         let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
+        // A task's words at the beginning are valid for all sentences of the text, if nothing else puts words before each.
+        let (task, text) = match options.document.is_none() && direction.text_prefix().is_empty() {
+            true => self.tokenizer.split_task(text),
+            false => (None, text),
+        };
+        let direction = match task {
+            Some(task) => direction.with_task(task)?,
+            None => direction,
+        };
         let mut add = |text: &str, left_out_tokens: usize, input_ids: Vec<u32>| {
             let config = self.transformer.config();
             let mut resolved = resolve(&generation, defaults, config, &input_ids)?;
@@ -73,7 +82,7 @@ impl Translator {
                 Segment::Between(&after[document.len()..]),
             ]);
         }
-        // A language tag at the beginning is valid for all sentences of the text.
+        // So is a language tag.
         let (tag, text) = self.tokenizer.split_tag(text);
         let encode = |text: &str| match tag {
             Some(tag) => self.tokenizer.encode_source(&format!("{tag} {text}"), &direction),

@@ -443,6 +443,9 @@ fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
     let typed = ["translate English to German: One.", "translate English to German: Two."]
         .map(|text| ids(&t5(&["--max-length", "7", text])));
     assert_eq!(ids(&task), typed.concat());
+    // words that a text begins with are before each of its sentences, too
+    let typed_once = t5(&["--max-length", "7", "translate English to German: One. Two."]);
+    assert_eq!(ids(&typed_once), typed.concat());
     // options of the command win
     let longer = t5(&["--task", "translation_en_to_de", "--max-length", "5", "One."]);
     assert_eq!(ids(&longer), ids(&t5(&["--max-length", "5", "translate English to German: One."])));
