@@ -197,7 +197,8 @@ fn whole(lines: &Lines) -> Result<Line, CliError> {
     loop {
         let round = lines.round();
         for line in round.lines {
-            text += &line.text;
+            // a carriage return belongs to the line's end
+            text += line.text.strip_suffix('\r').unwrap_or(&line.text);
             text.push('\n');
             bytes += line.bytes;
         }
