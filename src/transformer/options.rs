@@ -66,18 +66,17 @@ pub fn resolve(
         }
     };
     let num_beams = merged.num_beams.unwrap_or(1);
-    let mut bad_words = merged.bad_words_ids.unwrap_or_default();
-    let size = merged.encoder_no_repeat_ngram_size.unwrap_or(0);
-    bad_words.extend(ngrams(size, input, model.target_vocabulary));
+    let sampling = sampling(&merged)?;
+    let of_input = ngrams(merged.encoder_no_repeat_ngram_size.unwrap_or(0), input, model.target_vocabulary);
     Ok(DecodeOptions {
         num_beams,
         num_return_sequences: merged.num_return_sequences.unwrap_or(1),
         length_penalty: merged.length_penalty.unwrap_or(1.0),
-        sampling: sampling(&merged)?,
+        sampling,
         early_stopping: merged.early_stopping.unwrap_or_default(),
         max_length: requested.unwrap_or(by_default.min(positions.saturating_add(1))),
         min_length: merged.min_new_tokens.map(and_prompt).or(merged.min_length).unwrap_or(0),
-        bad_words,
+        bad_words: merged.bad_words_ids.unwrap_or_default().into_iter().chain(of_input).collect(),
         forced_bos: merged.forced_bos_token_id,
         forced_eos,
         eos: merged

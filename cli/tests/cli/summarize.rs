@@ -121,6 +121,26 @@ fn words_and_options_can_be_given() {
     found.fails(2, &["at least 12 and at most 9", "12 is the model's own; give --min-length"]);
 }
 
+/// As in `facebook/bart-large-cnn`, whose tokenizer has 50,265 tokens, and whose model has 50,264: there is no `<mask>`.
+#[test]
+fn a_special_token_beyond_the_vocabulary_is_no_fault() {
+    let case = &cases()[0];
+    let folder = folder("summarize-mask", case, true);
+    let summary = || parsed(summarize(&folder, &["--json"], "the cat").succeeds())["tokens"].take();
+    let alone = summary();
+    let words = folder.join("tokenizer.json");
+    let mut changed = read(words.clone());
+    let mask = json!({ "id": case["vocabulary"], "content": "<last>", "single_word": false, "lstrip": false,
+        "rstrip": false, "normalized": false, "special": true });
+    changed["added_tokens"].as_array_mut().unwrap().push(mask);
+    fs::write(&words, changed.to_string()).unwrap();
+    assert_eq!(summary(), alone);
+    summarize(&folder, &[], "the <last> cat").fails(1, &["500 is too large", "500 tokens"]);
+    changed["added_tokens"].as_array_mut().unwrap().last_mut().unwrap()["special"] = false.into();
+    fs::write(&words, changed.to_string()).unwrap();
+    summarize(&folder, &[], "the cat").fails(1, &["\"<last>\" with id 500", "that of another model"]);
+}
+
 /// The fixture has 64 positions for sources, and 40 for summaries.
 #[test]
 fn led_takes_as_many_tokens_as_its_encoder_has_positions() {
