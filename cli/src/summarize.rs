@@ -6,9 +6,10 @@ use serde::Serialize;
 use wordloom::decode::DecodeOptions;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::text::Tokenizer;
 use wordloom::transformer::{self, Cancel, GenerateOptions, GenerateRequest};
 use wordloom::translate::{SentenceHypothesis, resolve_languages};
-use wordloom::{Model, TranslateOptions, Translator};
+use wordloom::{Model, TextError, TranslateOptions, Translator};
 
 use super::lines::{Line, Lines};
 use super::output::{Output, check_different};
@@ -69,6 +70,8 @@ pub struct Arguments {
     device: DeviceArguments,
 }
 
+/// A line break in a document on one line.
+const BREAK: &str = "<n>";
 /// Part of a document's work that is reading it, as a bar shows it.
 const READING: f64 = 0.5;
 /// Bytes of the longest document. A longer one is no text.
@@ -101,8 +104,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
         ..TranslateOptions::default()
     };
     let (_, generation) = resolve_languages(&tokenizer, &options, model.generation_config())
-        .map_err(|error| CliError::Usage(error.to_string()))?;
+        .map_err(|error| refused_language(&model, &error))?;
     check_options(arguments, &model, &generation)?;
+    // where it is a token of the model (Pegasus), that stands for one
+    let marks_breaks = arguments.lines && !has_a_break(&tokenizer);
     let mut transformer =
         load(&arguments.device.open()?, &model, arguments.device.weights, Some(&generation))?;
     arguments.attention.apply(&mut transformer)?;
@@ -116,7 +121,10 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut output = Output::open(arguments.output.as_deref())?;
     interrupt::working(|| match arguments.lines {
         true => loop {
-            let round = lines.round();
+            let mut round = lines.round();
+            if marks_breaks {
+                round.lines.iter_mut().for_each(|line| line.text = line.text.replace(BREAK, "\n"));
+            }
             command.summarize(&round.lines, &cancel, &mut output)?;
             if let Some(end) = round.end {
                 return end;
@@ -129,6 +137,18 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
             document => command.summarize(&[document], &cancel, &mut output),
         },
     })
+}
+
+fn refused_language(model: &Model, error: &TextError) -> CliError {
+    match error {
+        // its way out is an option that this command does not have
+        TextError::NoTargetLanguage { count, .. } => CliError::Input(format!(
+            "{}: this model translates into {count} languages, and its files do not say which one a summary is in; \
+             take a model that summarizes, such as facebook/bart-large-cnn",
+            model.label()
+        )),
+        error => CliError::Usage(error.to_string()),
+    }
 }
 
 fn asked(arguments: &Arguments) -> GenerationConfig {
@@ -151,14 +171,24 @@ fn check_options(arguments: &Arguments, model: &Model, options: &GenerationConfi
         ("max_length", "--max-length", arguments.max_length.is_some()),
     ];
     let DecodeOptions { min_length, max_length, .. } = search_options(&flags, model, options)?;
+    // without a limit of its own, the model's depends on the document
+    let limits = |config: &GenerationConfig| config.max_length.is_some() || config.max_new_tokens.is_some();
+    let is_limited = limits(options) || limits(model.generation_config());
+    let reason = match (arguments.min_length, arguments.max_length) {
+        (Some(_), Some(_)) => "--min-length must not be above --max-length".to_owned(),
+        (None, Some(_)) => format!("{min_length} is the model's own; give --min-length, too"),
+        (Some(_), None) if is_limited => {
+            format!("{max_length} is the model's own; give --max-length, too")
+        }
+        _ => return Ok(()),
+    };
     // Hugging Face's `generate` lets it pass with a warning
-    if (arguments.min_length.is_some() || arguments.max_length.is_some()) && min_length > max_length {
-        return Err(CliError::Usage(format!(
-            "no summary has at least {min_length} and at most {max_length} tokens: --min-length must not be above \
-             --max-length"
-        )));
+    match min_length > max_length {
+        true => Err(CliError::Usage(format!(
+            "no summary has at least {min_length} and at most {max_length} tokens: {reason}"
+        ))),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// All lines as one document.
@@ -167,7 +197,8 @@ fn whole(lines: &Lines) -> Result<Line, CliError> {
     loop {
         let round = lines.round();
         for line in round.lines {
-            text += &line.text;
+            // a carriage return belongs to the line's end
+            text += line.text.strip_suffix('\r').unwrap_or(&line.text);
             text.push('\n');
             bytes += line.bytes;
         }
@@ -259,7 +290,7 @@ impl Command<'_> {
             }
             self.progress.suspend(|| match self.arguments.json {
                 true => output.json(&Summary::new(&sentence.source_ids, left_out, best)),
-                false if self.arguments.lines => output.line(&best.text.replace('\n', "<n>")),
+                false if self.arguments.lines => output.line(&best.text.replace('\n', BREAK)),
                 false => output.line(&best.text),
             })?;
         }
@@ -301,6 +332,12 @@ impl Command<'_> {
             false => self.name.clone(),
         }
     }
+}
+
+/// Whether a model has a token for line breaks.
+fn has_a_break(tokenizer: &Tokenizer) -> bool {
+    let is_break = |&id: &u32| tokenizer.source_token(id).as_deref() == Some(BREAK);
+    tokenizer.encode(BREAK).is_ok_and(|ids| ids.iter().any(is_break))
 }
 
 /// Whether there is nothing to summarize: a model would invent a text.

@@ -19,6 +19,8 @@ use crate::text::{FastTokenizer, Tokenizer};
 
 /// Maximum length of a shortlist, bytes: real ones are below 10 MB.
 const SHORTLIST_LIMIT: u64 = 256 << 20;
+/// Ids beyond a model's vocabulary that its tokenizer may have for special tokens.
+const MOST_SPECIAL_BEYOND: usize = 1 << 10;
 
 /// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` or
 /// `pytorch_model.bin` (or shards with an index) and, for text, a tokenizer's files.
@@ -178,13 +180,26 @@ impl Model {
         self.fitting(read_tokenizer_with(&self.files, fast)?)
     }
 
-    /// A tokenizer, if it fits the model.
+    /// A tokenizer, if it fits the model. Special tokens beyond the model's vocabulary are no fault, as in transformers: there are no
+    /// weights for the `<mask>` of `facebook/bart-large-cnn`, which no text needs. If a text has one, its search is refused.
     fn fitting(&self, tokenizer: Tokenizer) -> Result<Tokenizer, ModelError> {
         let sizes = [("source", self.config.source_vocabulary), ("target", self.config.target_vocabulary)];
-        for ((side, size), (id, token)) in sizes.into_iter().zip(tokenizer.last_tokens()) {
-            if id as usize >= size {
+        for ((side, vocabulary), (last, token)) in sizes.into_iter().zip(tokenizer.last_tokens()) {
+            let foreign = |id: u32, token: &str| {
                 let (folder, token) = (self.label().to_owned(), token.to_owned());
-                return Err(ModelError::ForeignTokenizer { folder, side, token, id, vocabulary: size });
+                Err(ModelError::ForeignTokenizer { folder, side, token, id, vocabulary })
+            };
+            if last as usize >= vocabulary.saturating_add(MOST_SPECIAL_BEYOND) {
+                return foreign(last, token);
+            }
+            let beyond = (0..=last).skip(vocabulary).filter(|&id| !tokenizer.is_special(id));
+            let mut ordinary = beyond.filter_map(|id| {
+                let token =
+                    if side == "source" { tokenizer.source_token(id) } else { tokenizer.target_token(id) };
+                Some((id, token?))
+            });
+            if let Some((id, token)) = ordinary.next() {
+                return foreign(id, &token);
             }
         }
         Ok(tokenizer)

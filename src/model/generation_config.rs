@@ -84,6 +84,8 @@ generation_config! {
     bad_words_ids: Vec<Vec<u32>>,
     /// Size of n-grams that may occur only once; 0 for no limit.
     no_repeat_ngram_size: usize,
+    /// Size of n-grams of the source that may not occur in the output; 0 for no limit.
+    encoder_no_repeat_ngram_size: usize,
     /// Divisor of positive and factor of negative scores of repeated tokens; 1 has no effect. Keskar et al. 2019,
     /// section 4.1.
     repetition_penalty: f32,
@@ -169,13 +171,12 @@ pub enum UnknownKeys {
 
 /// Unsupported keys that change the output, with the number for "off". `null`, `false` and empty values also mean
 /// "off".
-const UNSUPPORTED: [(&str, f64); 22] = [
+const UNSUPPORTED: [(&str, f64); 21] = [
     ("num_beam_groups", 1.0),
     ("diversity_penalty", 0.0),
     ("penalty_alpha", 0.0),
     ("dola_layers", 0.0),
     ("encoder_repetition_penalty", 1.0),
-    ("encoder_no_repeat_ngram_size", 0.0),
     ("exponential_decay_length_penalty", 0.0),
     ("suppress_tokens", 0.0),
     ("begin_suppress_tokens", 0.0),

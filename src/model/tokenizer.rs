@@ -251,16 +251,20 @@ pub(super) fn class(
     Ok(if unnamed { TokenizerClass::Marian } else { class })
 }
 
-/// The tasks of `task_specific_params`, with their prefixes.
+/// The tasks of `task_specific_params`, with their prefixes. Where one that does not translate has none, the `prefix` of the configuration
+/// counts, as in the pipelines of transformers 4: BART's models for summaries have a space there.
 pub(super) fn tasks(model: &JsonObject) -> Vec<Task> {
     let Some((_, Value::Object(all))) = model.entries().find(|(key, _)| *key == "task_specific_params")
     else {
         return Vec::new();
     };
+    let general = model.entries().find(|(key, _)| *key == "prefix").and_then(|(_, prefix)| prefix.as_str());
     let task = |(name, task): (&String, &Value)| {
-        let mut options = task.as_object()?.clone();
-        let prefix = options.remove("prefix").and_then(|prefix| Some(prefix.as_str()?.to_owned()));
-        Some(Task { name: name.clone(), prefix: prefix.unwrap_or_default(), options })
+        let mut task = Task { name: name.clone(), prefix: String::new(), options: task.as_object()?.clone() };
+        let own = task.options.remove("prefix");
+        let general = general.filter(|_| task.languages().is_none());
+        task.prefix = own.as_ref().and_then(Value::as_str).or(general).unwrap_or_default().to_owned();
+        Some(task)
     };
     all.iter().filter_map(task).collect()
 }

@@ -182,6 +182,13 @@ impl Tokenizer {
         }
     }
 
+    /// Splits the words of a task that translates, such as `translate English to German: `, off a text that begins with them.
+    pub(crate) fn split_task<'a>(&self, text: &'a str) -> (Option<&Task>, &'a str) {
+        let tasks = self.tasks.iter().filter(|task| is_translation(task));
+        let found = tasks.filter_map(|task| Some((task, text.strip_prefix(&*task.prefix)?))).next();
+        found.map_or((None, text), |(task, rest)| (Some(task), rest))
+    }
+
     /// The ids of a text: exactly `tokenizer(text).input_ids` in transformers.
     ///
     /// # Errors

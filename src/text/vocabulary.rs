@@ -52,7 +52,10 @@ impl Vocabulary {
     /// Adds a token, or changes its id.
     pub(super) fn insert(&mut self, token: &str, id: u32) {
         let token: Arc<str> = token.into();
-        if let Some(old) = self.ids.insert(token.clone(), id) {
+        // another token may have its former id by now: files can move many tokens, each to the place of the next
+        if let Some(old) = self.ids.insert(token.clone(), id)
+            && self.tokens.get(&old) == Some(&token)
+        {
             self.tokens.remove(&old);
         }
         self.tokens.insert(id, token);

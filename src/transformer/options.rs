@@ -66,15 +66,17 @@ pub fn resolve(
         }
     };
     let num_beams = merged.num_beams.unwrap_or(1);
+    let sampling = sampling(&merged)?;
+    let of_input = ngrams(merged.encoder_no_repeat_ngram_size.unwrap_or(0), input, model.target_vocabulary);
     Ok(DecodeOptions {
         num_beams,
         num_return_sequences: merged.num_return_sequences.unwrap_or(1),
         length_penalty: merged.length_penalty.unwrap_or(1.0),
-        sampling: sampling(&merged)?,
+        sampling,
         early_stopping: merged.early_stopping.unwrap_or_default(),
         max_length: requested.unwrap_or(by_default.min(positions.saturating_add(1))),
         min_length: merged.min_new_tokens.map(and_prompt).or(merged.min_length).unwrap_or(0),
-        bad_words: merged.bad_words_ids.unwrap_or_default(),
+        bad_words: merged.bad_words_ids.unwrap_or_default().into_iter().chain(of_input).collect(),
         forced_bos: merged.forced_bos_token_id,
         forced_eos,
         eos: merged
@@ -88,6 +90,15 @@ pub fn resolve(
         columns: if merged.shortlist.unwrap_or(true) { Columns::Auto } else { Columns::All },
         constraints: None,
     })
+}
+
+/// The n-grams of an input, as words that an output may not have: HF's `EncoderNoRepeatNGramLogitsProcessor`. One with a token that
+/// the decoder cannot write needs no ban.
+fn ngrams(size: usize, input: &[u32], vocabulary: usize) -> impl Iterator<Item = Vec<u32>> {
+    let is_written = move |ngram: &&[u32]| ngram.iter().all(|&token| (token as usize) < vocabulary);
+    // those of no length are none
+    let windows = input.windows(size.max(1)).filter(move |_| size > 0);
+    windows.filter(is_written).map(<[u32]>::to_vec)
 }
 
 /// Refuses options of a request that would have no effect: those of sampling in a search that does not sample, those of an

@@ -45,6 +45,15 @@ impl Translator {
         let mut segments = Vec::new();
         let defaults = self.transformer.generation_config();
         let (direction, generation) = resolve_languages(&self.tokenizer, options, defaults)?;
+        // A task's words at the beginning are valid for all sentences of the text, if nothing else puts words before each.
+        let (task, text) = match options.document.is_none() && direction.text_prefix().is_empty() {
+            true => self.tokenizer.split_task(text),
+            false => (None, text),
+        };
+        let direction = match task {
+            Some(task) => direction.with_task(task)?,
+            None => direction,
+        };
         let mut add = |text: &str, left_out_tokens: usize, input_ids: Vec<u32>| {
             let config = self.transformer.config();
             let mut resolved = resolve(&generation, defaults, config, &input_ids)?;
@@ -73,7 +82,7 @@ impl Translator {
                 Segment::Between(&after[document.len()..]),
             ]);
         }
-        // A language tag at the beginning is valid for all sentences of the text.
+        // So is a language tag.
         let (tag, text) = self.tokenizer.split_tag(text);
         let encode = |text: &str| match tag {
             Some(tag) => self.tokenizer.encode_source(&format!("{tag} {text}"), &direction),
@@ -85,7 +94,7 @@ impl Translator {
             for (index, sentence) in line.sentences.into_iter().enumerate() {
                 // an encoding error is reported below, for its part
                 let count = |text: &str| encode(text).map_or(0, |ids| ids.len());
-                let parts = sentence.split_to_fit(self.max_source_length(), count);
+                let parts = sentence.split_to_fit(self.max_source_length(generation.max_length), count);
                 let last_part = parts.len() - 1;
                 for (part_index, part) in parts.into_iter().enumerate() {
                     add(part.text, 0, encode(part.text)?)?;
@@ -121,14 +130,15 @@ impl Translator {
         Ok((beyond, document.input_ids))
     }
 
-    /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output.
-    fn max_source_length(&self) -> usize {
+    /// Maximal number of source tokens of a sentence: a translation a third longer fits the model's longest output, or the one that is
+    /// asked for, if that is longer.
+    fn max_source_length(&self, asked: Option<usize>) -> usize {
         let positions = match self.transformer.config().positions {
             Positions::Relative(_) => TOKENS_WITHOUT_LIMIT,
             positions => positions.count(),
         };
-        let longest_output =
-            self.transformer.generation_config().max_length.unwrap_or(positions).min(positions);
+        let own = self.transformer.generation_config().max_length.unwrap_or(positions);
+        let longest_output = own.max(asked.unwrap_or(0)).min(positions);
         let limit = self.transformer.config().sentence_limit().unwrap_or(usize::MAX);
         (longest_output - longest_output.div_ceil(4)).clamp(2, limit)
     }

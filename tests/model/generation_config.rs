@@ -92,7 +92,7 @@ fn options_that_cannot_be_followed_are_refused_by_key() {
         (json!({ "num_beam_groups": 2 }), "\"num_beam_groups\": 2 is not supported; supported: 1"),
         (json!({ "suppress_tokens": [5] }), "\"suppress_tokens\": [5] is not supported"),
         (json!({ "sequence_bias": [[[1], 0.5]] }), "\"sequence_bias\""),
-        (json!({ "encoder_no_repeat_ngram_size": 3 }), "\"encoder_no_repeat_ngram_size\": 3"),
+        (json!({ "encoder_repetition_penalty": 3 }), "\"encoder_repetition_penalty\": 3"),
         (json!({ "num_beam": 4 }), "line 3: the key \"num_beam\" is unknown"),
     ] {
         assert_refused(request(object), message);
@@ -195,6 +195,27 @@ fn sampling_comes_from_the_request_and_the_file() {
     }
     let off = json!({ "min_p": 0, "typical_p": 1.0, "epsilon_cutoff": 0.0, "eta_cutoff": 0.0 });
     assert_eq!(of(&off, json!({ "do_sample": true })), Some(Sampling::default()));
+}
+
+/// N-grams of the source are banned as words are.
+#[test]
+fn the_source_is_not_repeated() {
+    let config = ModelConfig::from_files(&model("marian_tied")).unwrap();
+    let (file, source) =
+        (json!({ "encoder_no_repeat_ngram_size": 2, "bad_words_ids": [[9]] }), [5, 6, 5, 6, 0]);
+    let file = GenerationConfig::from_files(&memory("generation_config.json", file)).unwrap();
+    let banned =
+        |asked, source: &[u32]| resolve(&request(asked).unwrap(), &file, &config, source).unwrap().bad_words;
+    assert_eq!(banned(json!({}), &source), [vec![9], vec![5, 6], vec![6, 5], vec![5, 6], vec![6, 0]]);
+    assert_eq!(
+        banned(json!({ "encoder_no_repeat_ngram_size": 4 }), &source),
+        [vec![9], vec![5, 6, 5, 6], vec![6, 5, 6, 0]]
+    );
+    assert_eq!(banned(json!({}), &[5]), [[9]], "it is shorter");
+    assert_eq!(banned(json!({ "encoder_no_repeat_ngram_size": 0 }), &source), [[9]]);
+    // the decoder of a model with two vocabularies cannot write what is only in the encoder's
+    let outside = config.target_vocabulary as u32;
+    assert_eq!(banned(json!({}), &[5, outside, 6, 7]), [vec![9], vec![6, 7]]);
 }
 
 /// Where the files do not name a start token, transformers takes the begin token, or refuses.

@@ -211,6 +211,23 @@ fn tasks_have_prefixes() {
     }
 }
 
+/// As pipelines of transformers 4 took it: BART's models for summaries have a space there.
+#[test]
+fn a_task_without_a_prefix_has_that_of_the_configuration() {
+    let case = cases().remove("mbart").unwrap();
+    let config = json!({ "model_type": "mbart", "prefix": "sum: ", "task_specific_params": {
+        "summarization": { "num_beams": 4 },
+        "summarization_xsum": { "prefix": "" },
+        "translation_en_to_ro": { "num_beams": 4 },
+    }});
+    let tokenizer = open([folder(&case), vec![json_file("config.json", &config)]].concat()).unwrap();
+    let prefixes = [("summarization", "sum: "), ("summarization_xsum", ""), ("translation_en_to_ro", "")];
+    for (task, prefix) in prefixes {
+        assert_eq!(tokenizer.task(task).unwrap().prefix, prefix, "{task}");
+    }
+    assert_eq!(tokenizer.languages().len(), 25, "they stay tokens");
+}
+
 #[test]
 fn tags_choose_marian_s_target() {
     let names = ["source.spm", "target.spm", "vocab.json", "tokenizer_config.json", "config.json"];
@@ -265,6 +282,36 @@ fn folders_are_told_apart() {
             assert!(error.contains(part), "{part:?} is not in: {error}");
         }
     }
+}
+
+/// A vocabulary of one's own, as `NllbTokenizer(vocab_file=…)` of transformers 4.57 saves it: `<mask>` has the first id after the
+/// pieces, and every language the next one.
+#[test]
+fn a_file_can_move_all_languages() {
+    let case = &cases()["nllb"];
+    let usual = tokenizer("nllb");
+    let languages: Vec<String> = usual.languages().into_iter().map(str::to_owned).collect();
+    let id = |tokenizer: &Tokenizer, code: &str| {
+        tokenizer.direction(None, Some(code)).unwrap().target.unwrap().token.unwrap()
+    };
+    let first = id(&usual, &languages[0]);
+    let moved = ["<mask>"].into_iter().chain(languages.iter().map(String::as_str));
+    let entry = |(id, token): (u32, &str)| (id.to_string(), json!({ "content": token, "special": true }));
+    let mut files = folder(case);
+    let config = json!({
+        "tokenizer_class": case.class,
+        "added_tokens_decoder": (first..).zip(moved).map(entry).collect::<serde_json::Map<_, _>>(),
+    });
+    files[1] = json_file("tokenizer_config.json", &config);
+    let tokenizer = open(files).unwrap();
+    assert_eq!(tokenizer.languages(), languages);
+    for code in &languages {
+        assert_eq!(id(&tokenizer, code), id(&usual, code) + 1, "{code}");
+    }
+    let english = id(&tokenizer, "eng_Latn");
+    assert_eq!(tokenizer.encode("Hello.").unwrap()[0], english);
+    assert_eq!(tokenizer.source_token(english).unwrap(), "eng_Latn");
+    assert_eq!(tokenizer.source_token(first).unwrap(), "<mask>");
 }
 
 #[test]

@@ -195,6 +195,8 @@ fn a_vocabulary_that_is_not_the_model_s() {
     let damaged = Value::from(vocabulary).to_string();
     let parts = ["\"foreign\" with id 645", "645 tokens", "that of another model"];
     check(&folder, "vocab.json", Some(damaged.as_bytes()), &parts);
+    let far = damaged.replace("645", "4294967295");
+    check(&folder, "vocab.json", Some(far.as_bytes()), &["\"foreign\" with id 4294967295", "645 tokens"]);
     for content in [r#"{"<unk>": -1}"#, r#"{"<unk>": 4294967296}"#, r#"{"<unk>": 1, "a": 1}"#, r#"{"a": 1}"#]
     {
         check(&folder, "vocab.json", Some(content.as_bytes()), &["vocab.json: "]);

@@ -110,6 +110,35 @@ fn words_and_options_can_be_given() {
     assert_eq!(line["reached_max_length"], true);
     let found = summarize(&folder, &["--min-length", "31", "--max-length", "30"], "text");
     found.fails(2, &["at least 31 and at most 30", "--min-length"]);
+    // without a limit of the model's own, a document has 50 tokens more than itself
+    let line = parsed(summarize(&folder, &["--min-length", "60", "--json"], &"text ".repeat(30)).succeeds());
+    assert!(line["tokens"].as_array().unwrap().len() >= 60, "{line}");
+    let own = r#"{"decoder_start_token_id": 0, "eos_token_id": 1, "pad_token_id": 0, "min_length": 12, "max_length": 24}"#;
+    fs::write(folder.join("generation_config.json"), own).unwrap();
+    let found = summarize(&folder, &["--min-length", "31"], "text");
+    found.fails(2, &["at least 31 and at most 24", "24 is the model's own; give --max-length"]);
+    let found = summarize(&folder, &["--max-length", "9"], "text");
+    found.fails(2, &["at least 12 and at most 9", "12 is the model's own; give --min-length"]);
+}
+
+/// As in `facebook/bart-large-cnn`, whose tokenizer has 50,265 tokens, and whose model has 50,264: there is no `<mask>`.
+#[test]
+fn a_special_token_beyond_the_vocabulary_is_no_fault() {
+    let case = &cases()[0];
+    let folder = folder("summarize-mask", case, true);
+    let summary = || parsed(summarize(&folder, &["--json"], "the cat").succeeds())["tokens"].take();
+    let alone = summary();
+    let words = folder.join("tokenizer.json");
+    let mut changed = read(words.clone());
+    let mask = json!({ "id": case["vocabulary"], "content": "<last>", "single_word": false, "lstrip": false,
+        "rstrip": false, "normalized": false, "special": true });
+    changed["added_tokens"].as_array_mut().unwrap().push(mask);
+    fs::write(&words, changed.to_string()).unwrap();
+    assert_eq!(summary(), alone);
+    summarize(&folder, &[], "the <last> cat").fails(1, &["500 is too large", "500 tokens"]);
+    changed["added_tokens"].as_array_mut().unwrap().last_mut().unwrap()["special"] = false.into();
+    fs::write(&words, changed.to_string()).unwrap();
+    summarize(&folder, &[], "the cat").fails(1, &["\"<last>\" with id 500", "that of another model"]);
 }
 
 /// The fixture has 64 positions for sources, and 40 for summaries.
@@ -159,6 +188,22 @@ fn models_of_one_stack_do_not_summarize() {
         .fails(1, &["gpt2: a \"gpt2\" model does not summarize", "bart-large-cnn"]);
 }
 
+/// The message for translations names an option that this command does not have.
+#[test]
+fn models_of_many_languages_are_refused_with_another_way_out() {
+    let case = json!({ "model": "bart", "tokenizer": "bytelevel_bpe_bart", "vocabulary": 480, "prefix": "" });
+    let folder = folder("summarize-languages", &case, false);
+    let languages =
+        r#"{"tokenizer_class": "NllbTokenizer", "additional_special_tokens": ["eng_Latn", "deu_Latn"]}"#;
+    fs::write(folder.join("tokenizer_config.json"), languages).unwrap();
+    // the fixture's has a first token of every summary
+    let bare = r#"{"decoder_start_token_id": 2, "eos_token_id": 2, "pad_token_id": 1}"#;
+    fs::write(folder.join("generation_config.json"), bare).unwrap();
+    let found = summarize(&folder, &[], "text");
+    assert!(!found.stderr().contains("--target-lang"), "{}", found.stderr());
+    found.fails(1, &["into 2 languages", "bart-large-cnn"]);
+}
+
 #[test]
 fn each_line_can_be_a_document() {
     let case = &cases()[0];
@@ -170,6 +215,13 @@ fn each_line_can_be_a_document() {
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["tokens"], documents[0]["summary"]);
     assert_eq!(lines[1]["source_ids"].as_array().unwrap().len(), 64);
+    // line breaks are read alike, also those of Windows and those that are written as a mark
+    let ids = |options: &[&str], text: &str| {
+        parsed(summarize(&folder, options, text).succeeds())["source_ids"].take()
+    };
+    let broken = ids(&["--json"], "one\ntwo\n");
+    assert_eq!(ids(&["--json"], "one\r\ntwo\r\n"), broken);
+    assert_eq!(ids(&["--lines", "--json"], "one<n>two\r\n"), broken);
     // documents before one that is too long are written
     let found = summarize(&folder, &["--lines"], &input);
     assert_eq!(found.fails(1, &["standard input, line 2", "--truncate"]).lines().count(), 1);

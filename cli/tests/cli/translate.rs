@@ -419,6 +419,25 @@ fn t5_with_tasks(test: &str) -> std::path::PathBuf {
     folder
 }
 
+/// A model that writes short texts by itself gets long sentences whole, if longer translations are asked for.
+#[test]
+fn a_longer_translation_can_have_a_longer_source() {
+    let folder = t5_with_tasks("translate_longer");
+    let generation =
+        r#"{"decoder_start_token_id": 0, "eos_token_id": 1, "pad_token_id": 0, "max_length": 12}"#;
+    std::fs::write(folder.join("generation_config.json"), generation).unwrap();
+    let sentences = |options: &[&str]| {
+        let common =
+            ["translate", "--device", "cpu", "--json", "--model", text(&folder), "one two three four five"];
+        let output = run(&[&common[..], options].concat(), "");
+        let line: serde_json::Value = serde_json::from_str(output.succeeds()).unwrap();
+        line["sentences"].as_array().unwrap().len()
+    };
+    assert!(sentences(&[]) > 1);
+    assert_eq!(sentences(&["--max-length", "100"]), 1);
+    assert!(sentences(&["--max-length", "5"]) > 1);
+}
+
 /// As a pipeline of transformers does: the task's words before the text, its options over the model's own.
 #[test]
 fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
@@ -443,6 +462,9 @@ fn a_task_puts_its_words_before_every_sentence_and_brings_its_options() {
     let typed = ["translate English to German: One.", "translate English to German: Two."]
         .map(|text| ids(&t5(&["--max-length", "7", text])));
     assert_eq!(ids(&task), typed.concat());
+    // words that a text begins with are before each of its sentences, too
+    let typed_once = t5(&["--max-length", "7", "translate English to German: One. Two."]);
+    assert_eq!(ids(&typed_once), typed.concat());
     // options of the command win
     let longer = t5(&["--task", "translation_en_to_de", "--max-length", "5", "One."]);
     assert_eq!(ids(&longer), ids(&t5(&["--max-length", "5", "translate English to German: One."])));
