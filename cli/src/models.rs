@@ -155,6 +155,9 @@ fn named(hub: &Hub, name: &str) -> Result<ModelReference, CliError> {
 fn verify(hub: &Hub, names: &[String], output: &mut Output) -> Result<(), CliError> {
     let all = || Ok::<_, CliError>(hub.cached_models()?.into_iter().map(|model| model.name).collect());
     let names = if names.is_empty() { all()? } else { names.to_vec() };
+    if names.is_empty() {
+        notice("there are no fetched models to verify");
+    }
     let cancel = interrupt::handler();
     let mut failed = None;
     for name in &names {

@@ -20,6 +20,7 @@ use super::setup::{
 use super::{CliError, interrupt, notice};
 
 #[derive(clap::Args)]
+#[command(mut_arg("model", |model| model.help("Folder or OWNER/NAME of one that summarizes")))]
 #[command(after_help = "\
 A document is one text, line breaks included: it is not cut into sentences. The
 model's task \"summarization\", if it has one, gives the words before it and the

@@ -20,6 +20,7 @@ use super::error::SessionError;
 use super::hash::hash;
 use super::observer::Observer;
 use super::options::{Chosen, Config, Options};
+use super::words::grouped;
 use crate::json_problem::json_problem;
 use crate::model::Model;
 use crate::model::files::{ModelFiles, is_companion};
@@ -105,12 +106,12 @@ impl Start {
         let files = marian_folder(&new, vocabulary.into(), (weights, "float32"), &card)?;
         let label = "the new model";
         observer.line(&format!(
-            "{label}: d_model {}, {} + {} layers, {} tokens, {} parameters",
+            "{label}: d_model {}, {} + {} layers, {} tokens, {} trained parameters",
             new.d_model,
             new.encoder_layers,
             new.decoder_layers,
             vocabulary.size,
-            new.parameters()
+            grouped(new.parameters().try_into().unwrap_or(u64::MAX))
         ));
         let mut notes = vec![format!("Text is normalized by the rules {}.", vocabulary.normalization)];
         if !vocabulary.rare_characters.is_empty() {
