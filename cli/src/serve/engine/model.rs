@@ -267,7 +267,7 @@ mod tests {
         let texts = |lengths: &[usize]| lengths.iter().map(|&length| "x".repeat(length)).collect::<Vec<_>>();
         let half = TURN_BYTES / 2;
         assert_eq!(turns(&texts(&[half, half, 1, 3 * half, 0, 5])), [0..2, 2..3, 3..4, 4..6]);
-        assert_eq!(turns(&texts(&[5, 0, 7])), [0..3]);
+        assert_eq!(turns(&texts(&[5, 0, 7, TURN_BYTES])), [0..3, 3..4]);
         assert!(turns(&[]).is_empty());
     }
 }
