@@ -21,6 +21,8 @@ use crate::text::{FastTokenizer, Tokenizer};
 const SHORTLIST_LIMIT: u64 = 256 << 20;
 /// Ids beyond a model's vocabulary that its tokenizer may have for special tokens.
 const MOST_SPECIAL_BEYOND: usize = 1 << 10;
+/// A character that no vocabulary has: its ids are those that any text may have, an end and an unknown token.
+const UNKNOWN_CHARACTER: &str = "\u{10ffff}";
 
 /// A model from an unconverted Hugging Face folder: `config.json`, `generation_config.json`, `model.safetensors` or
 /// `pytorch_model.bin` (or shards with an index) and, for text, a tokenizer's files.
@@ -183,6 +185,7 @@ impl Model {
     /// A tokenizer, if it fits the model. Special tokens beyond the model's vocabulary are no fault, as in transformers: there are no
     /// weights for the `<mask>` of `facebook/bart-large-cnn`, which no text needs. If a text has one, its search is refused.
     fn fitting(&self, tokenizer: Tokenizer) -> Result<Tokenizer, ModelError> {
+        let usual = tokenizer.encode(UNKNOWN_CHARACTER).unwrap_or_default();
         let sizes = [("source", self.config.source_vocabulary), ("target", self.config.target_vocabulary)];
         for ((side, vocabulary), (last, token)) in sizes.into_iter().zip(tokenizer.last_tokens()) {
             let foreign = |id: u32, token: &str| {
@@ -192,7 +195,8 @@ impl Model {
             if last as usize >= vocabulary.saturating_add(MOST_SPECIAL_BEYOND) {
                 return foreign(last, token);
             }
-            let beyond = (0..=last).skip(vocabulary).filter(|&id| !tokenizer.is_special(id));
+            let is_needed = |id: u32| !tokenizer.is_special(id) || usual.contains(&id);
+            let beyond = (0..=last).skip(vocabulary).filter(|&id| is_needed(id));
             let mut ordinary = beyond.filter_map(|id| {
                 let token =
                     if side == "source" { tokenizer.source_token(id) } else { tokenizer.target_token(id) };

@@ -56,7 +56,7 @@ pub struct Arguments {
     /// A worker on each: cpu, GPUs or all [default: auto]
     #[arg(long, value_name = "DEVICE,…", default_value = "auto", hide_default_value = true)]
     devices: Devices,
-    /// Weights as auto, f32, f16, q8 or w8a8
+    /// As auto, f32, f16, q8 or w8a8
     #[arg(long, value_name = "TYPE", default_value = "auto")]
     weights: PrecisionChoice,
     /// Most tokens of a translated sentence
