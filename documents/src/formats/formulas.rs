@@ -30,8 +30,8 @@ impl<'a> Marked<'a> {
         if markdown.contains(DOLLAR) {
             return Self { source: Cow::Borrowed(markdown), masks: false };
         }
-        let source = with_signs(markdown);
-        match without_prices(&source) {
+        let (source, signed) = with_signs(markdown);
+        match without_prices(&source, &signed) {
             Some(masked) => Self { source: Cow::Owned(masked), masks: true },
             None => Self { source, masks: false },
         }
@@ -58,13 +58,13 @@ fn events(markdown: &str) -> Vec<Spanned<'_>> {
     Parser::new_ext(markdown, options).into_offset_iter().collect()
 }
 
-/// Markdown with `$` as the signs of all formulas: `\(x\)` as `$_x_$`, which is as long.
-fn with_signs(markdown: &str) -> Cow<'_, str> {
+/// Markdown with `$` as the signs of all formulas: `\(x\)` as `$_x_$`, which is as long. And the places of those whose signs are new.
+fn with_signs(markdown: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     /// A sign that the parser does not take may be in a link, or hide another one.
     const MOST_PASSES: usize = 3;
     let mut found = written_formulas(markdown);
     if found.is_empty() {
-        return Cow::Borrowed(markdown);
+        return (Cow::Borrowed(markdown), Vec::new());
     }
     // code and HTML have such signs, too
     let others = places(&events(markdown), |event| {
@@ -87,10 +87,10 @@ fn with_signs(markdown: &str) -> Cow<'_, str> {
         let before = found.len();
         found.retain(|formula| is_read(formula).is_ok_and(|index| read[index] == formula.place));
         if found.len() == before {
-            return Cow::Owned(signed);
+            return (Cow::Owned(signed), found.into_iter().map(|formula| formula.place).collect());
         }
     }
-    Cow::Borrowed(markdown)
+    (Cow::Borrowed(markdown), Vec::new())
 }
 
 fn is_formula_event(event: &Event<'_>) -> bool {
@@ -172,7 +172,9 @@ fn signed(markdown: &str, formulas: &[Written]) -> String {
 const DOLLAR: char = '\u{1}';
 
 /// Markdown in which the parser takes no text between two prices for a formula; `None` if there are none. All places stay.
-fn without_prices(markdown: &str) -> Option<String> {
+///
+/// * `known`: formulas that are no prices, in order
+fn without_prices(markdown: &str, known: &[Range<usize>]) -> Option<String> {
     /// A sign that is one no more may leave another pair.
     const MOST_PASSES: usize = 4;
     if !markdown.contains('$') {
@@ -181,8 +183,13 @@ fn without_prices(markdown: &str) -> Option<String> {
     let mut source = Cow::Borrowed(markdown);
     for _ in 0..MOST_PASSES {
         let found = places(&events(&source), is_formula_event);
+        let is_known = |range: &Range<usize>| {
+            known
+                .binary_search_by_key(&range.start, |place| place.start)
+                .is_ok_and(|index| known[index] == *range)
+        };
         let texts: Vec<Range<usize>> =
-            found.into_iter().filter(|range| !is_formula(&source, range)).collect();
+            found.into_iter().filter(|range| !is_known(range) && !is_formula(&source, range)).collect();
         if texts.is_empty() {
             break;
         }

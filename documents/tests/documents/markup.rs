@@ -501,6 +501,10 @@ The energy \\(E = mc^2\\) of \\( x \\), \\\\(a_1\\\\) and \\[ \\frac{a}{b} \\] h
     let texts = ["The energy XA of XB, XC and XD here.", "One item:", "a XA link"];
     assert_eq!(units(markdown, Format::Markdown), texts);
     assert_eq!(same(markdown.as_bytes(), Format::Markdown), markdown.as_bytes());
+    // beside other signs, whose rules are not theirs
+    let beside = "See \\[ a b \\] now, %1\\(x\\) now, for $5 or $6.\n";
+    assert_eq!(units(beside, Format::Markdown).len(), 1);
+    assert_eq!(same(beside.as_bytes(), Format::Markdown), beside.as_bytes());
     // texts in brackets, and signs within code
     let plain = "It is \\[sic\\] here \\(see the house\\), `\\(x\\)`, \\(1\\) and \\[the dog_house\\] too.\n\n    \\(x\\)\n";
     let text = "It is [sic] here (see the house), XA, (1) and [the dog_house] too.";
