@@ -22,7 +22,7 @@ use wordloom::transformer::{
 };
 use wordloom::{Device, Model};
 
-const MODELS: [&str; 22] = [
+const MODELS: [&str; 24] = [
     "marian_tied",
     "marian_untied_swish",
     "marian_separate_head",
@@ -39,6 +39,8 @@ const MODELS: [&str; 22] = [
     "t5_gated_untied_bf16",
     "longt5_local",
     "longt5_tglobal",
+    "mt5",
+    "umt5",
     "bert",
     "roberta",
     "xlm_roberta",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use wordloom::Device;
 use wordloom::train::{Capacity, Pair, Recipe, Trainer};
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 11] = [
     "marian_tied",
     "marian_untied_swish",
     "bart",
@@ -19,6 +19,7 @@ const MODELS: [&str; 10] = [
     "pegasus",
     "t5_relu_tied",
     "t5_gated_untied_bf16",
+    "umt5",
     "vanilla_postln",
     "vanilla_preln",
 ];

@@ -37,7 +37,9 @@ pub fn small<'a>(family: &str, files: &[&'a str]) -> Vec<&'a str> {
         }
         "m2m_100" => &["sentencepiece.bpe.model", "tokenizer.json", "vocab.json"],
         "mbart" | "xlm-roberta" => &["sentencepiece.bpe.model", "tokenizer.json"],
-        "t5" | "longt5" | "mt5" | "pegasus" | "bigbird_pegasus" => &["spiece.model", "tokenizer.json"],
+        "t5" | "longt5" | "mt5" | "umt5" | "pegasus" | "bigbird_pegasus" => {
+            &["spiece.model", "tokenizer.json"]
+        }
         _ if has("tokenizer.json") => &["tokenizer.json"],
         _ => &["merges.txt", "vocab.json", "vocab.txt"],
     };
@@ -54,7 +56,7 @@ pub fn lacking_tokenizer(family: &str, has: impl Fn(&str) -> bool) -> Option<&'s
         "marian" | "vanilla_transformer" => &["source.spm", "target.spm", "vocab.json"],
         "m2m_100" => &["sentencepiece.bpe.model", "vocab.json"],
         "mbart" | "xlm-roberta" => &["sentencepiece.bpe.model"],
-        "t5" | "longt5" | "mt5" | "pegasus" | "bigbird_pegasus" => &["spiece.model"],
+        "t5" | "longt5" | "mt5" | "umt5" | "pegasus" | "bigbird_pegasus" => &["spiece.model"],
         _ if has("vocab.txt") => &[],
         _ if has("vocab.json") => &["merges.txt"],
         _ => &["tokenizer.json"],
@@ -184,6 +186,7 @@ mod tests {
         assert_eq!(lacking("marian", &["source.spm", "target.spm", "vocab.json"]), None);
         assert_eq!(lacking("m2m_100", &["sentencepiece.bpe.model"]), Some("vocab.json"));
         assert_eq!(lacking("t5", &["tokenizer.json"]), None);
+        assert_eq!(lacking("umt5", &["config.json"]), Some("spiece.model"));
         assert_eq!(lacking("t5", &["tokenizer_config.json"]), Some("spiece.model"));
         assert_eq!(lacking("bart", &["vocab.json"]), Some("merges.txt"));
         assert_eq!(lacking("bert", &["vocab.txt"]), None);

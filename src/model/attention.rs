@@ -1,7 +1,7 @@
 //! The common parts of attention, and cached self-attention and cross-attention as blocks. Vaswani et al. 2017, section
 //! 3.2.3.
 
-use super::blueprint::{BlockSwitches, Blueprint, CrossAttention, Mixing, Norm, SelfAttention};
+use super::blueprint::{BlockSwitches, Blueprint, CrossAttention, DistanceBias, Mixing, Norm, SelfAttention};
 use super::config::{ModelConfig, NormPlacement, StackConfig};
 use super::head::AttentionKind;
 use super::projected_keys::projected_keys;
@@ -115,10 +115,8 @@ pub(super) struct AttentionLayer<'a> {
     pub layer: usize,
     /// Whether a token sees only itself and earlier tokens, in self-attention over whole sequences.
     pub causal: bool,
-    /// Relative positions: one table for all layers of a stack.
-    pub distance_bias: Option<Rows>,
-    /// The same, then the bias of sums of blocks.
-    pub block_bias: Option<Rows>,
+    /// Relative positions.
+    pub distance_bias: DistanceBias,
     /// Kind of self-attention.
     pub kind: &'a SelfAttentionKind,
     /// Factor of the scores, if it is not the model's.
@@ -183,7 +181,7 @@ pub(super) fn cached_self_attention(
     residual_block(g, attention.config, (weights.norm, weights.switches), x, |g, x, residual| {
         let qkv = g.linear(x, weights.qkv, Activation::Identity, None)?;
         let (heads, scale) = (attention.stack.heads, attention.scale());
-        let context = g.cached_attention(heads, scale, qkv, cache, attention.distance_bias)?;
+        let context = g.cached_attention(heads, scale, qkv, cache, attention.distance_bias.keys)?;
         Ok((g.linear(context, weights.output, Activation::Identity, residual)?, qkv))
     })
 }
@@ -273,22 +271,21 @@ pub(crate) fn weights_of(
     [queries, keys]: [Columns; 2],
     mask: Value,
 ) -> Result<Value, GraphError> {
-    let (stack, distance_bias) = match kind {
-        AttentionKind::Encoder => (&config.encoder, blueprint.encoder_stack.distance_bias),
-        AttentionKind::Decoder => (&config.decoder, blueprint.decoder_stack.distance_bias),
-        AttentionKind::Cross => (&config.decoder, None), // its queries and keys have no distance
-    };
-    let switches = match kind {
-        AttentionKind::Encoder => blueprint.encoder.get(layer).map(|layer| layer.self_attention.switches),
+    let stack = if kind == AttentionKind::Encoder { &config.encoder } else { &config.decoder };
+    let own = |attention: SelfAttention| (attention.switches, attention.distance_bias);
+    let found = match kind {
+        AttentionKind::Encoder => blueprint.encoder.get(layer).map(|layer| own(layer.self_attention)),
         AttentionKind::Decoder => blueprint.decoder.get(layer).and_then(|layer| match layer.mixing {
-            Mixing::Attention(attention) => Some(attention.switches),
+            Mixing::Attention(attention) => Some(own(attention)),
             Mixing::Ssru(_) => None,
         }),
+        // its queries and keys have no distance
         AttentionKind::Cross => {
             let cross = blueprint.decoder.get(layer).and_then(|layer| layer.cross_attention);
-            cross.map(|cross| cross.switches)
+            cross.map(|cross| (cross.switches, DistanceBias::default()))
         }
     };
+    let (switches, distance_bias) = found.unwrap_or_default();
     let causal = kind == AttentionKind::Decoder;
     let full = &SelfAttentionKind::Full;
     let attention = AttentionLayer {
@@ -297,9 +294,8 @@ pub(crate) fn weights_of(
         layer,
         causal,
         distance_bias,
-        block_bias: None,
         kind: full,
-        scale: switches.and_then(|switches| switches.scale),
+        scale: switches.scale,
         taps: Taps::default(),
     };
     let sentences = g.shape(mask).rows;
@@ -311,6 +307,7 @@ pub(crate) fn weights_of(
         if kind == AttentionKind::Encoder { config.encoder_kind(layer) } else { &SelfAttentionKind::Full };
     let mut function = ScoreFunction::Product;
     let mut key_mask = mask;
+    let distance_bias = distance_bias.keys;
     let (shape, keys, distance_bias) = match own.for_length(key_count) {
         SelfAttentionKind::Uniform => (AttentionShape { scale: 0.0, ..shape }, keys, None),
         SelfAttentionKind::SharedQk => (shape, queries, distance_bias),

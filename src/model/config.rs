@@ -58,6 +58,10 @@ pub enum Family {
     T5,
     /// `LongT5ForConditionalGeneration`: T5 for long sources.  Guo et al. 2022.
     LongT5,
+    /// `MT5ForConditionalGeneration`: T5 1.1 for 101 languages.  Xue et al. 2021.
+    MT5,
+    /// `UMT5ForConditionalGeneration`: mT5 with a bias by distance in each layer.  Chung et al. 2023.
+    UMT5,
     /// `BertForMaskedLM`.  Devlin et al. 2018.
     Bert,
     /// `RobertaForMaskedLM`.  Liu et al. 2019.
@@ -74,7 +78,7 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Marian,
         Self::Vanilla,
         Self::Bart,
@@ -85,6 +89,8 @@ impl Family {
         Self::Led,
         Self::T5,
         Self::LongT5,
+        Self::MT5,
+        Self::UMT5,
         Self::Bert,
         Self::Roberta,
         Self::XlmRoberta,
@@ -106,6 +112,8 @@ impl Family {
             Self::Led => "led",
             Self::T5 => "t5",
             Self::LongT5 => "longt5",
+            Self::MT5 => "mt5",
+            Self::UMT5 => "umt5",
             Self::Bert => "bert",
             Self::Roberta => "roberta",
             Self::XlmRoberta => "xlm-roberta",
@@ -124,14 +132,16 @@ impl Family {
 
     /// Other names of keys, and the keys: `attribute_map` of Hugging Face's classes. There, a value under another name wins.
     fn aliases(self) -> &'static [(&'static str, &'static str)] {
-        use Family::{BigBirdPegasus, DistilBert, Gpt2, Led, LongT5, M2m100, MBart, Marian, Pegasus, T5};
+        use Family::{
+            BigBirdPegasus, DistilBert, Gpt2, Led, LongT5, M2m100, MBart, MT5, Marian, Pegasus, T5, UMT5,
+        };
         match self {
             Marian | Self::Bart | MBart | M2m100 | Pegasus | BigBirdPegasus | Led => &[
                 ("hidden_size", "d_model"),
                 ("num_attention_heads", "encoder_attention_heads"),
                 ("num_hidden_layers", "encoder_layers"),
             ],
-            T5 | LongT5 => &[
+            T5 | LongT5 | MT5 | UMT5 => &[
                 ("hidden_size", "d_model"),
                 ("num_attention_heads", "num_heads"),
                 ("num_hidden_layers", "num_layers"),
@@ -366,7 +376,7 @@ impl ModelConfig {
             }
             Family::BigBirdPegasus => bigbird::config(json)?,
             Family::Led => led::config(json)?,
-            Family::T5 => t5::config(json)?,
+            family @ (Family::T5 | Family::MT5 | Family::UMT5) => t5::config(json, family)?,
             Family::LongT5 => t5::long_config(json)?,
             Family::Bert => bert::config(json)?,
             family @ (Family::Roberta | Family::XlmRoberta) => roberta::config(json, family)?,

@@ -80,9 +80,9 @@ impl Style {
 pub(super) struct StackNames {
     /// Position table; optional in the file if it can be computed.
     pub positions: &'static str,
-    /// Bias by distance, `[buckets, heads]`.
+    /// Bias by distance, `[buckets, heads]`, relative to its layer: the first, or each.
     pub distance_bias: &'static str,
-    /// Bias of sums of blocks by distance in blocks, `[buckets, heads]`.
+    /// Bias of sums of blocks by distance in blocks, `[buckets, heads]`, relative to the first layer.
     pub block_bias: &'static str,
     /// Norm of sums of blocks.
     pub block_norm: &'static str,
@@ -157,7 +157,7 @@ impl Names {
             Family::Led => &LED,
             Family::LongT5 if config.block_tokens.is_some() => &LONG_T5_GLOBAL,
             Family::LongT5 => &LONG_T5,
-            Family::T5 => &T5,
+            Family::T5 | Family::MT5 | Family::UMT5 => &T5,
             Family::Bert => &BERT,
             Family::Roberta | Family::XlmRoberta => &ROBERTA,
             Family::DistilBert => &DISTILBERT,
@@ -360,7 +360,6 @@ const T5: Names = Names {
     output_bias: &[],
     output_transform: [""; 2],
     encoder: StackNames {
-        distance_bias: "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
         layers: "encoder.block",
         up: "layer.1.DenseReluDense.wi",
         gated_up: ["layer.1.DenseReluDense.wi_0", "layer.1.DenseReluDense.wi_1"],
@@ -370,7 +369,6 @@ const T5: Names = Names {
         ..T5_STACK
     },
     decoder: StackNames {
-        distance_bias: "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
         layers: "decoder.block",
         cross_attention: separate(
             ["layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k", "layer.1.EncDecAttention.v"],
@@ -391,6 +389,7 @@ const T5: Names = Names {
 };
 
 const T5_STACK: StackNames = StackNames {
+    distance_bias: "layer.0.SelfAttention.relative_attention_bias",
     self_attention: separate(
         ["layer.0.SelfAttention.q", "layer.0.SelfAttention.k", "layer.0.SelfAttention.v"],
         "layer.0.SelfAttention.o",
@@ -402,7 +401,7 @@ const T5_STACK: StackNames = StackNames {
 /// HF `LongT5ForConditionalGeneration` with `encoder_attention_type: local`.
 static LONG_T5: Names = Names {
     encoder: StackNames {
-        distance_bias: "encoder.block.0.layer.0.LocalSelfAttention.relative_attention_bias.weight",
+        distance_bias: "layer.0.LocalSelfAttention.relative_attention_bias",
         self_attention: separate(
             ["layer.0.LocalSelfAttention.q", "layer.0.LocalSelfAttention.k", "layer.0.LocalSelfAttention.v"],
             "layer.0.LocalSelfAttention.o",
@@ -415,8 +414,8 @@ static LONG_T5: Names = Names {
 /// HF `LongT5ForConditionalGeneration` with `encoder_attention_type: transient-global`.
 static LONG_T5_GLOBAL: Names = Names {
     encoder: StackNames {
-        distance_bias: "encoder.block.0.layer.0.TransientGlobalSelfAttention.relative_attention_bias.weight",
-        block_bias: "encoder.block.0.layer.0.TransientGlobalSelfAttention.global_relative_attention_bias.weight",
+        distance_bias: "layer.0.TransientGlobalSelfAttention.relative_attention_bias",
+        block_bias: "layer.0.TransientGlobalSelfAttention.global_relative_attention_bias",
         block_norm: "layer.0.TransientGlobalSelfAttention.global_input_layer_norm",
         self_attention: separate(
             [

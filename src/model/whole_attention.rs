@@ -67,12 +67,12 @@ pub(super) fn self_attention(
                 attend(g, shape, visible, (columns, None), tap)?
             }
             SelfAttentionKind::Full | SelfAttentionKind::SharedQk | SelfAttentionKind::Linformer { .. } => {
-                let bias = attention.distance_bias;
+                let bias = attention.distance_bias.keys;
                 tap_scores(g, shape, visible.mask(), [columns[0], columns[1]], bias)?;
                 attend(g, shape, visible, (columns, bias), tap)?
             }
             SelfAttentionKind::Additive => {
-                attend_additively(g, shape, visible, (columns, attention.distance_bias), tap)?
+                attend_additively(g, shape, visible, (columns, attention.distance_bias.keys), tap)?
             }
         };
         tap_context(g, attention.stack, context)?;

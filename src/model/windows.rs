@@ -58,7 +58,7 @@ impl Windows<'_> {
     ) -> Result<Value, GraphError> {
         let mut scores = self.scores(g, columns)?;
         if let (Some(blocks), Some(norm), Some(bias)) =
-            (self.sequences.blocks, weights.block_norm, self.attention.block_bias)
+            (self.sequences.blocks, weights.block_norm, self.attention.distance_bias.blocks)
         {
             let sums = g.sum_rows(x, blocks.ranges)?;
             let sums = g.layer_norm(sums, None, norm.of(self.attention.config))?;
@@ -98,7 +98,7 @@ impl Windows<'_> {
             d_value,
             scale,
             band,
-            reach: attention.distance_bias.map(|table| (table.rows - 1) / 2),
+            reach: attention.distance_bias.keys.map(|table| (table.rows - 1) / 2),
             most_sides: globals.map_or(0, |globals| globals.most_sides),
             side_copies: copies,
             side_blocks: None,
@@ -110,7 +110,7 @@ impl Windows<'_> {
             values,
             // global tokens are seen once, as side keys
             key_mask: globals.map_or(mask, |globals| globals.others),
-            distance_bias: attention.distance_bias,
+            distance_bias: attention.distance_bias.keys,
             sides: globals.map(|globals| SideKeys { keys, values, rows: globals.rows }),
         })
     }

@@ -55,7 +55,7 @@ impl TokenizerClass {
         Some(match name.strip_suffix("Fast").unwrap_or(name) {
             "PreTrainedTokenizer" | "TokenizersBackend" => return None,
             "MarianTokenizer" => Self::Marian,
-            "T5Tokenizer" => Self::T5,
+            "T5Tokenizer" | "MT5Tokenizer" => Self::T5,
             "PegasusTokenizer" => Self::Pegasus,
             "MBartTokenizer" => Self::MBart,
             "MBart50Tokenizer" => Self::MBart50,
@@ -72,7 +72,7 @@ impl TokenizerClass {
     pub fn of_model_type(model_type: &str) -> Self {
         match model_type {
             "marian" => Self::Marian,
-            "t5" | "longt5" => Self::T5,
+            "t5" | "longt5" | "mt5" | "umt5" => Self::T5,
             "pegasus" | "bigbird_pegasus" => Self::Pegasus,
             "mbart" => Self::MBart,
             "m2m_100" => Self::M2M100,

@@ -184,7 +184,7 @@ fn check(config: &ModelConfig, pair: &Pair) -> Result<(), TrainError> {
 /// The token whose embedding gets no gradient from being read: `padding_idx` of torch's `Embedding`.
 pub(super) fn padding_of(config: &ModelConfig) -> Option<u32> {
     match config.family {
-        Family::T5 | Family::Vanilla => None,
+        Family::T5 | Family::MT5 | Family::UMT5 | Family::Vanilla => None,
         _ => Some(config.tokens.pad),
     }
 }

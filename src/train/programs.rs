@@ -104,9 +104,12 @@ impl TrainStates {
         let cross = [ranges("cross key", target_rows), ranges("cross query", source_rows)];
         let weights =
             trained.iter().map(|&index| trained_weight(&mut table, &blueprint.table, index)).collect();
-        let biases = [blueprint.encoder_stack.distance_bias, blueprint.decoder_stack.distance_bias];
-        let tied =
-            biases.into_iter().flatten().filter(|rows| trained.contains(&rows.index)).filter_map(|rows| {
+        let tied = blueprint
+            .distance_biases()
+            .into_iter()
+            .flatten()
+            .filter(|rows| trained.contains(&rows.index))
+            .filter_map(|rows| {
                 let first_rows = blueprint.tied_rows(rows.index)?;
                 Some((rows, table.u32("first rows", rows.rows, 1), first_rows))
             });

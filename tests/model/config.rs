@@ -143,6 +143,8 @@ fn the_parameter_count_is_the_number_of_stored_values() {
         "m2m_100",
         "t5_relu_tied",
         "t5_gated_untied_bf16",
+        "mt5",
+        "umt5",
         "bert",
         "roberta",
         "xlm_roberta",
@@ -224,12 +226,23 @@ fn the_other_families_are_understood() {
 
     let t5 = of("t5_relu_tied");
     assert_eq!(t5.output.scale, 0.125);
-    assert_eq!(t5.positions, Positions::Relative(RelativePositions { buckets: 32, max_distance: 128 }));
+    assert_eq!(
+        t5.positions,
+        Positions::Relative(RelativePositions { buckets: 32, max_distance: 128, of_each_layer: false })
+    );
     assert_eq!((t5.norm_kind, t5.biases, t5.gated), (NormKind::Rms, false, false));
     let gated = of("t5_gated_untied_bf16");
     assert_eq!((gated.gated, gated.activation, gated.output.scale), (true, Activation::GeluTanh, 1.0));
     assert_eq!(gated.encoder, stack(3, 6, 12, 112));
     assert_eq!(gated.decoder, stack(2, 6, 12, 112));
+    let (mt5, umt5) = (of("mt5"), of("umt5"));
+    assert_eq!((mt5.family, mt5.gated, mt5.output.scale), (Family::MT5, true, 1.0));
+    let defaults = config(json!({ "model_type": "mt5" })).unwrap();
+    assert_eq!((defaults.encoder, defaults.target_vocabulary), (stack(8, 6, 64, 1024), 250_112));
+    assert_eq!((defaults.gated, defaults.activation), (true, Activation::GeluTanh));
+    let own = RelativePositions { buckets: 16, max_distance: 40, of_each_layer: true };
+    assert_eq!((umt5.family, umt5.positions), (Family::UMT5, Positions::Relative(own)));
+    assert_eq!(umt5.output.scale, (48f32).sqrt().recip());
 
     let bert = of("bert");
     assert_eq!((bert.decoder, bert.token_types, bert.layer_norm_eps), (StackConfig::NONE, 2, 1e-12));

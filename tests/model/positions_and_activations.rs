@@ -58,8 +58,11 @@ fn distances_fall_into_the_buckets_of_t5() {
     assert!(cases.len() >= 20);
     for case in cases {
         let size = |key: &str| case[key].as_u64().unwrap() as usize;
-        let positions =
-            RelativePositions { buckets: size("num_buckets"), max_distance: size("max_distance") };
+        let positions = RelativePositions {
+            buckets: size("num_buckets"),
+            max_distance: size("max_distance"),
+            of_each_layer: false,
+        };
         let (bidirectional, first) =
             (case["bidirectional"].as_bool().unwrap(), case["first"].as_i64().unwrap());
         for (distance, bucket) in (first..).zip(case["buckets"].as_array().unwrap()) {

@@ -100,7 +100,7 @@ const SEARCHED: [&str; 12] = [
 
 #[device_test]
 async fn a_search_takes_the_best_tokens_of_the_forward_pass() {
-    for name in ["marian_tied", "mbart", "t5_relu_tied", "longt5_tglobal", "gpt2", "firefox"] {
+    for name in ["marian_tied", "mbart", "t5_relu_tied", "umt5", "longt5_tglobal", "gpt2", "firefox"] {
         let model = open(name);
         for device in all_devices().await {
             let mut transformer = load(&device, &model);

@@ -9,7 +9,7 @@ use wordloom::model::files::ModelFiles;
 use wordloom::transformer::{ForwardInput, Transformer};
 use wordloom::{Device, Model, ModelError};
 
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 16] = [
     "marian_tied",
     "vanilla_preln",
     "bart",
@@ -19,6 +19,8 @@ const FAMILIES: [&str; 14] = [
     "bigbird_pegasus",
     "t5_relu_tied",
     "t5_gated_untied_bf16",
+    "mt5",
+    "umt5",
     "bert",
     "roberta",
     "xlm_roberta",
@@ -97,7 +99,8 @@ fn every_tensor_is_needed_by_its_name_and_shape() {
             let optional = tensor == "final_logits_bias"
                 || (name == "pegasus" && tensor.ends_with("embed_positions.weight"))
                 // two tensors that may be tied: either replaces the other
-                || (name == "t5_gated_untied_bf16" && ["shared.weight", "lm_head.weight"].contains(&&*tensor));
+                || (["t5_gated_untied_bf16", "mt5"].contains(&name)
+                    && ["shared.weight", "lm_head.weight"].contains(&&*tensor));
             if !optional {
                 let error = refusal(name, &without);
                 assert!(error.contains(&format!("there is no tensor \"{tensor}\"")), "{name}: {error}");

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::source::{Piece, Source};
 use super::{
-    BlockSwitches, CrossAttention, FeedForward, GlobalProjections, Norm, SelfAttention, Ssru, StackWeights,
+    BlockSwitches, CrossAttention, DistanceBias, FeedForward, GlobalProjections, Norm, SelfAttention, Ssru,
+    StackWeights,
 };
 use crate::graph::{Matrix, Rows, Vector, WeightTable};
 use crate::model::checkpoint::Checkpoint;
@@ -18,6 +19,22 @@ use crate::ops::{LengthProjections, Linear};
 
 /// Names of the statistics of a batch norm: means and variances.
 const RUNNING: [&str; 2] = ["running_mean", "running_var"];
+
+/// One of the two stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stack {
+    Encoder,
+    Decoder,
+}
+
+/// Where the layers of a stack have their biases by distance.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LayerBias {
+    /// The same for all layers, perhaps none.
+    Shared(DistanceBias),
+    /// Each layer of the stack has its own.
+    OfEachLayer(Stack),
+}
 
 pub(super) struct Builder<'a> {
     config: &'a ModelConfig,
@@ -179,48 +196,31 @@ impl<'a> Builder<'a> {
         self.matrix(tensor, other.outputs, other.inputs)
     }
 
-    /// Adds the weights of both stacks outside their layers.
-    pub fn stacks(&mut self) -> Result<(StackWeights, StackWeights), ModelError> {
-        let (names, config) = (self.names, self.config);
-        Ok((
-            self.stack_weights(&names.encoder, &config.encoder, true)?,
-            self.stack_weights(&names.decoder, &config.decoder, false)?,
-        ))
-    }
-
-    fn stack_weights(
-        &mut self,
-        names: &StackNames,
-        stack: &StackConfig,
-        bidirectional: bool,
-    ) -> Result<StackWeights, ModelError> {
-        if stack.layers == 0 {
-            return Ok(StackWeights {
-                positions: None,
-                distance_bias: None,
-                block_bias: None,
-                embedding_norm: None,
-                final_norm: None,
-            });
+    /// Adds the weights of a stack outside its layers, and the biases by distance that its layers share or each have.
+    pub fn stack(&mut self, stack: Stack) -> Result<(StackWeights, LayerBias), ModelError> {
+        let config = self.config;
+        let (names, layers, own) = match stack {
+            Stack::Encoder => (&self.names.encoder, &config.encoder, config.source_positions()),
+            Stack::Decoder => (&self.names.decoder, &config.decoder, &config.positions),
+        };
+        if layers.layers == 0 {
+            let nothing = StackWeights { positions: None, embedding_norm: None, final_norm: None };
+            return Ok((nothing, LayerBias::Shared(DistanceBias::default())));
         }
-        let ModelConfig { embedding_norm, final_norm, .. } = *self.config;
-        let embedding_norm = embedding_norm.then(|| self.norm(names.embedding_norm)).transpose()?;
-        let final_norm = final_norm.then(|| self.norm(names.final_norm)).transpose()?;
-        let own = match bidirectional {
-            true => *self.config.source_positions(),
-            false => self.config.positions,
+        let embedding_norm = config.embedding_norm.then(|| self.norm(names.embedding_norm)).transpose()?;
+        let final_norm = config.final_norm.then(|| self.norm(names.final_norm)).transpose()?;
+        let (positions, bias) = match *own {
+            Positions::Relative(relative) if relative.of_each_layer => (None, LayerBias::OfEachLayer(stack)),
+            Positions::Relative(_) => {
+                let first = self.names.style.layer(names.layers, 0);
+                (None, LayerBias::Shared(self.distance_bias(&first, names, layers, stack)?))
+            }
+            own => {
+                let positions = self.positions(names.positions, own)?;
+                (Some(positions), LayerBias::Shared(DistanceBias::default()))
+            }
         };
-        let (positions, distance_bias) = match own {
-            Positions::Relative(_) => (None, Some(self.distance_bias(names, stack, bidirectional)?)),
-            own => (Some(self.positions(names.positions, own)?), None),
-        };
-        // the rows for sums of blocks follow in the same table
-        let block_bias = distance_bias.filter(|_| self.has_blocks(names));
-        let distance_bias = match block_bias {
-            Some(both) => Some(Rows { rows: both.rows / 2, ..both }),
-            None => distance_bias,
-        };
-        Ok(StackWeights { positions, distance_bias, block_bias, embedding_norm, final_norm })
+        Ok((StackWeights { positions, embedding_norm, final_norm }, bias))
     }
 
     /// Adds a position table: the file's, else sinusoids.
@@ -245,21 +245,30 @@ impl<'a> Builder<'a> {
 
     fn distance_bias(
         &mut self,
+        layer: &str,
         names: &StackNames,
-        stack: &StackConfig,
-        bidirectional: bool,
-    ) -> Result<Rows, ModelError> {
+        config: &StackConfig,
+        stack: Stack,
+    ) -> Result<DistanceBias, ModelError> {
         let Positions::Relative(positions) = self.config.positions else {
             unreachable!("only relative positions have a bias")
         };
-        let shape = [positions.buckets, stack.heads];
-        let mut tensors = vec![self.piece(names.distance_bias, &shape, 0..positions.buckets)?.tensor];
-        if self.has_blocks(names) {
-            tensors.push(self.piece(names.block_bias, &shape, 0..positions.buckets)?.tensor);
+        let style = self.names.style;
+        let name = style.weight(&style.place(layer, names.distance_bias));
+        let shape = [positions.buckets, config.heads];
+        let mut tensors = vec![self.piece(&name, &shape, 0..positions.buckets)?.tensor];
+        let has_blocks = self.has_blocks(names);
+        if has_blocks {
+            let name = style.weight(&style.place(layer, names.block_bias));
+            tensors.push(self.piece(&name, &shape, 0..positions.buckets)?.tensor);
         }
-        let rows = tensors.len() * (2 * positions.max_distance + 1);
+        let rows = 2 * positions.max_distance + 1;
+        let all = tensors.len() * rows;
+        let bidirectional = stack == Stack::Encoder;
         self.sources.push(Source::Distances { tensors, positions, bidirectional });
-        Ok(self.table.rows(names.distance_bias, rows, stack.heads))
+        let all = self.table.rows(name, all, config.heads);
+        // the rows for sums of blocks follow in the same table
+        Ok(DistanceBias { keys: Some(Rows { rows, ..all }), blocks: has_blocks.then_some(all) })
     }
 
     /// Adds the layers of a stack, bottom to top.
@@ -333,9 +342,14 @@ impl<'a> Builder<'a> {
         place: &str,
         names: &StackNames,
         stack: &StackConfig,
+        bias: LayerBias,
     ) -> Result<SelfAttention, ModelError> {
         Ok(SelfAttention {
             qkv: self.projections(place, names.self_attention, stack, 0..3)?,
+            distance_bias: match bias {
+                LayerBias::Shared(bias) => bias,
+                LayerBias::OfEachLayer(which) => self.distance_bias(place, names, stack, which)?,
+            },
             global: self.global_projections(place, names, stack)?,
             block_norm: match self.has_blocks(names) {
                 true => Some(self.norm(&self.names.style.place(place, names.block_norm))?),

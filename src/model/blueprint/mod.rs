@@ -20,7 +20,7 @@ use crate::graph::{Matrix, Rows, Vector, WeightKind, WeightTable};
 use crate::ops::{LengthProjections, Linear, Normalization};
 use crate::precision::WeightPrecision;
 use crate::sorting;
-use builder::Builder;
+use builder::{Builder, Stack};
 use source::Source;
 
 /// Scale and shift of a norm, `[d_model]` each.
@@ -54,11 +54,22 @@ pub struct BlockSwitches {
     pub scale: Option<f32>,
 }
 
+/// Biases of attention scores by distance, in place of positions of tokens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DistanceBias {
+    /// `[2 * max_distance + 1, heads]`: by the key's distance from the query.
+    pub keys: Option<Rows>,
+    /// The same rows, then those for sums of blocks, by their distance from the query's block.
+    pub blocks: Option<Rows>,
+}
+
 /// Self-attention with a fused projection for queries, keys and values.
 #[derive(Clone, Copy, Debug)]
 pub struct SelfAttention {
     /// `[heads * (2 * d_k + d_v), d_model]`
     pub qkv: Linear,
+    /// Biases of the scores: those of the layer, or the same in all layers of a stack.
+    pub distance_bias: DistanceBias,
     /// Projections of global tokens, if they have their own.
     pub global: Option<GlobalProjections>,
     /// Norm of sums of blocks, if the layer has them.
@@ -114,6 +125,14 @@ impl Mixing {
             Self::Ssru(ssru) => (ssru.input, None),
         };
         [first].into_iter().chain(second)
+    }
+
+    /// Biases of the scores by distance.
+    pub fn distance_bias(&self) -> DistanceBias {
+        match self {
+            Self::Attention(attention) => attention.distance_bias,
+            Self::Ssru(_) => DistanceBias::default(),
+        }
     }
 
     /// Norm before or after the block.
@@ -195,10 +214,6 @@ pub struct DecoderLayer {
 pub struct StackWeights {
     /// `[positions, d_model]`
     pub positions: Option<Rows>,
-    /// `[2 * max_distance + 1, heads]`: bias of attention scores, by the key's distance from the query.
-    pub distance_bias: Option<Rows>,
-    /// The same rows, then those for sums of blocks, by their distance from the query's block.
-    pub block_bias: Option<Rows>,
     /// Norm after the embeddings.
     pub embedding_norm: Option<Norm>,
     /// Norm after the last layer.
@@ -232,6 +247,16 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
+    /// The biases of scores by distance in the encoder and in the decoder, each table once.
+    pub(crate) fn distance_biases(&self) -> [Vec<Rows>; 2] {
+        let encoder = self.encoder.iter().filter_map(|layer| layer.self_attention.distance_bias.keys);
+        let decoder = self.decoder.iter().filter_map(|layer| layer.mixing.distance_bias().keys);
+        [encoder.collect(), decoder.collect()].map(|mut biases: Vec<Rows>| {
+            biases.dedup_by_key(|rows| rows.index); // layers that share one stand side by side
+            biases
+        })
+    }
+
     /// Lays out the weights; checks that the file has all of them in the right shapes, and no others.
     /// Returns a [`ModelError`] with the tensor that is missing, wrong or unknown.
     pub fn new(config: &ModelConfig, checkpoint: &mut Checkpoint) -> Result<Self, ModelError> {
@@ -253,10 +278,11 @@ impl Blueprint {
             0 => None,
             count => Some(b.embedding(names.token_types, count)?),
         };
-        let (encoder_stack, decoder_stack) = b.stacks()?;
+        let (encoder_stack, encoder_bias) = b.stack(Stack::Encoder)?;
+        let (decoder_stack, decoder_bias) = b.stack(Stack::Decoder)?;
         let mut encoder = b.layers(&names.encoder, &config.encoder, |b, place, names, stack| {
             Ok(EncoderLayer {
-                self_attention: b.self_attention(place, names, stack)?,
+                self_attention: b.self_attention(place, names, stack, encoder_bias)?,
                 feed_forward: b.feed_forward(place, names, stack)?,
             })
         })?;
@@ -267,7 +293,9 @@ impl Blueprint {
         let decoder = b.layers(&names.decoder, &config.decoder, |b, place, names, stack| {
             Ok(DecoderLayer {
                 mixing: match config.decoder_mixer {
-                    Mixer::Attention => Mixing::Attention(b.self_attention(place, names, stack)?),
+                    Mixer::Attention => {
+                        Mixing::Attention(b.self_attention(place, names, stack, decoder_bias)?)
+                    }
                     Mixer::Ssru => Mixing::Ssru(b.ssru(place, names)?),
                 },
                 cross_attention: crosses.then(|| b.cross_attention(place, names, stack)).transpose()?,

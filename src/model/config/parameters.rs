@@ -142,7 +142,10 @@ impl ModelConfig {
             Positions::Learned { .. } | Positions::LearnedWithoutPadding { .. } => {
                 positions.table_rows() as u64 * self.d_model as u64
             }
-            Positions::Relative(relative) => relative.buckets as u64 * stack.heads as u64,
+            Positions::Relative(relative) => {
+                let tables = if relative.of_each_layer { stack.layers } else { 1 };
+                (relative.buckets * stack.heads * tables) as u64
+            }
             Positions::Sinusoidal { .. } | Positions::SinusoidalWithoutPadding { .. } => 0,
         };
         let norms = u64::from(self.embedding_norm) + u64::from(self.final_norm);

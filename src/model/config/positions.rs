@@ -45,6 +45,8 @@ pub struct RelativePositions {
     pub buckets: usize,
     /// The smallest distance of the last bucket.
     pub max_distance: usize,
+    /// Whether each layer has biases of its own (UMT5), in place of one table for a stack.
+    pub of_each_layer: bool,
 }
 
 impl Positions {

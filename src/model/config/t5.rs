@@ -1,4 +1,4 @@
-//! T5: the keys and defaults of Hugging Face's `T5Config`.
+//! T5 and its relatives: the keys and defaults of Hugging Face's `T5Config`, `LongT5Config`, `MT5Config` and `UMT5Config`.
 
 use super::keys::{activation_called, epsilon, limit, only, size, special_tokens};
 use super::{
@@ -20,27 +20,49 @@ pub fn long_config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         "transient-global" => (SelfAttentionKind::TransientGlobal { radius }, Some(tokens)),
         other => return Err(json.unsupported(KEY, &other.into(), "local, transient-global")),
     };
-    let config = config(json)?;
+    let config = config(json, Family::T5)?;
     let encoder_kinds = vec![kind; config.encoder.layers];
     Ok(ModelConfig { family: Family::LongT5, encoder_kinds, block_tokens, ..config })
 }
 
-/// Reads a T5 `config.json`: T5 itself, T5 1.1 and Flan-T5.
-pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
+/// What a class takes for absent keys.
+struct Defaults {
+    heads: usize,
+    layers: usize,
+    ffn_width: usize,
+    vocabulary: usize,
+    feed_forward: &'static str,
+}
+
+impl Defaults {
+    fn of(family: Family) -> Self {
+        match family {
+            Family::MT5 | Family::UMT5 => {
+                Self { heads: 6, layers: 8, ffn_width: 1024, vocabulary: 250_112, feed_forward: "gated-gelu" }
+            }
+            _ => Self { heads: 8, layers: 6, ffn_width: 2048, vocabulary: 32_128, feed_forward: "relu" },
+        }
+    }
+}
+
+/// Reads a `config.json` of T5 itself, T5 1.1 and Flan-T5, or of its relatives mT5 and UMT5.
+pub fn config(json: &JsonObject, family: Family) -> Result<ModelConfig, ModelError> {
     only(json, "is_encoder_decoder", true, true)?;
+    let defaults = Defaults::of(family);
     let d_model = size(json, "d_model", Some(512), limit::D_MODEL)?;
-    let heads = size(json, "num_heads", Some(8), limit::D_MODEL)?;
+    let heads = size(json, "num_heads", Some(defaults.heads), limit::D_MODEL)?;
     let d_kv = size(json, "d_kv", Some(64), limit::D_MODEL / heads)?;
-    let layers = size(json, "num_layers", Some(6), limit::LAYERS)?;
-    let ffn_width = size(json, "d_ff", Some(2048), limit::FFN_WIDTH)?;
+    let layers = size(json, "num_layers", Some(defaults.layers), limit::LAYERS)?;
+    let ffn_width = size(json, "d_ff", Some(defaults.ffn_width), limit::FFN_WIDTH)?;
     let encoder = StackConfig { layers, heads, d_k: d_kv, d_v: d_kv, ffn_width };
     let decoder_layers = size(json, "num_decoder_layers", Some(layers), limit::LAYERS)?;
-    let vocabulary = size(json, "vocab_size", Some(32_128), limit::VOCABULARY)?;
-    let (activation, gated) = feed_forward(json)?;
-    // in transformers 5 this switch only decides the scale; the tensors decide about tying
-    let scaled = json.get_or("scale_decoder_outputs", json.get_or("tie_word_embeddings", true)?)?;
+    let vocabulary = size(json, "vocab_size", Some(defaults.vocabulary), limit::VOCABULARY)?;
+    let (activation, gated) = feed_forward(json, defaults.feed_forward)?;
+    // in transformers 5 this switch only decides the scale, and mT5 has none; the tensors decide about tying
+    let scaled = family != Family::MT5
+        && json.get_or("scale_decoder_outputs", json.get_or("tie_word_embeddings", true)?)?;
     Ok(ModelConfig {
-        family: Family::T5,
+        family,
         d_model,
         encoder,
         decoder: StackConfig { layers: decoder_layers, ..encoder },
@@ -56,7 +78,7 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
         global_projections: false,
         block_tokens: None,
         encoder_positions: None,
-        positions: Positions::Relative(relative_positions(json, heads)?),
+        positions: Positions::Relative(relative_positions(json, heads, family == Family::UMT5)?),
         attention_scale: AttentionScale { by_width: false, by_layer: false },
         activation,
         gated,
@@ -78,10 +100,10 @@ pub fn config(json: &JsonObject) -> Result<ModelConfig, ModelError> {
 
 /// `feed_forward_proj`: an activation, with the prefix `gated-` for a gate. `dense_act_fn` and `is_gated_act`, which Hugging Face
 /// computes from it and stores beside it, win where they differ.
-fn feed_forward(json: &JsonObject) -> Result<(Activation, bool), ModelError> {
+fn feed_forward(json: &JsonObject, default: &str) -> Result<(Activation, bool), ModelError> {
     const KEY: &str = "feed_forward_proj";
     const DENSE: &str = "dense_act_fn";
-    let value: String = json.get_or(KEY, "relu".to_owned())?;
+    let value: String = json.get_or(KEY, default.to_owned())?;
     let (name, gated) = match value.strip_prefix("gated-") {
         // HF: "for backwards compatibility"
         Some("gelu") => ("gelu_new", true),
@@ -95,7 +117,11 @@ fn feed_forward(json: &JsonObject) -> Result<(Activation, bool), ModelError> {
     Ok((activation, json.get_or("is_gated_act", gated)?))
 }
 
-fn relative_positions(json: &JsonObject, heads: usize) -> Result<RelativePositions, ModelError> {
+fn relative_positions(
+    json: &JsonObject,
+    heads: usize,
+    of_each_layer: bool,
+) -> Result<RelativePositions, ModelError> {
     let most = limit::POSITION_VALUES / 4 / heads;
     let buckets = size(json, "relative_attention_num_buckets", Some(32), most)?;
     if buckets < 4 {
@@ -107,5 +133,5 @@ fn relative_positions(json: &JsonObject, heads: usize) -> Result<RelativePositio
         let expected = format!("more than half of the {buckets} buckets");
         return Err(json.invalid("relative_attention_max_distance", &max_distance.into(), expected));
     }
-    Ok(RelativePositions { buckets, max_distance })
+    Ok(RelativePositions { buckets, max_distance, of_each_layer })
 }

@@ -109,8 +109,8 @@ fn targets(blueprint: &Blueprint, config: &ModelConfig) -> Vec<Target> {
         [(Stack::Encoder, &blueprint.encoder_stack), (Stack::Decoder, &blueprint.decoder_stack)]
     {
         let of_stack = |part| Target { stack, layer: None, block: None, part };
-        let StackWeights { positions, distance_bias, embedding_norm, final_norm, .. } = weights;
-        if positions.is_some() || distance_bias.is_some() {
+        let StackWeights { positions, embedding_norm, final_norm } = weights;
+        if positions.is_some() || has_distances(config, stack) {
             targets.push(of_stack(Part::Positions));
         }
         if embedding_norm.is_some() || final_norm.is_some() {
@@ -221,9 +221,10 @@ impl Switched {
 
     /// Positions and norms outside the layers.
     fn apply_to_stack(&mut self, target: &Target) {
-        let stack = match target.stack {
-            Stack::Encoder => &mut self.blueprint.encoder_stack,
-            Stack::Decoder => &mut self.blueprint.decoder_stack,
+        let [encoder_biases, decoder_biases] = self.blueprint.distance_biases();
+        let (stack, biases) = match target.stack {
+            Stack::Encoder => (&mut self.blueprint.encoder_stack, encoder_biases),
+            Stack::Decoder => (&mut self.blueprint.decoder_stack, decoder_biases),
         };
         if target.part == Part::Norm {
             (stack.embedding_norm, stack.final_norm) = (None, None);
@@ -231,7 +232,7 @@ impl Switched {
         }
         stack.positions = None;
         // sums of blocks need a table, so it stays, with zeros
-        if let Some(table) = stack.distance_bias {
+        for table in biases {
             let rows = self.blueprint.table.entries()[table.index].rows;
             self.edits.zero_entry(table.index, 0..rows);
         }

@@ -53,7 +53,8 @@ export function familyOf(config: Uint8Array | undefined): string | undefined {
 }
 
 /** Families whose models are of no use in a page without their tokenizers. */
-export const WITH_TEXT = ['bart', 'bigbird_pegasus', 'led', 'longt5', 'marian', 'mbart', 'm2m_100', 'pegasus', 't5'];
+export const WITH_TEXT =
+  ['bart', 'bigbird_pegasus', 'led', 'longt5', 'marian', 'mbart', 'm2m_100', 'mt5', 'pegasus', 't5', 'umt5'];
 /** Models that do not translate: a tokenizer is read if there is one. */
 export const WITHOUT_TRANSLATION = ['bert', 'distilbert', 'gpt2', 'roberta', 'xlm-roberta'];
 
@@ -88,6 +89,8 @@ const BY_TYPE = new Map<string, TextFiles>([
   ['marian', [MARIAN]],
   ['t5', PIECES],
   ['longt5', PIECES],
+  ['mt5', PIECES],
+  ['umt5', PIECES],
   ['pegasus', PIECES],
   ['bigbird_pegasus', PIECES],
   ['mbart', BPE_PIECES],
