@@ -33,6 +33,10 @@ pub fn first(
     }
     let config: Value = serde_json::from_slice(&config).unwrap_or_default();
     let family = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
+    // ByT5's tokenizer has no vocabulary
+    if config.get("tokenizer_class").is_some_and(|class| class == "ByT5Tokenizer") {
+        return Ok(None);
+    }
     Ok(lacking_tokenizer(family, has).map(str::to_owned))
 }
 

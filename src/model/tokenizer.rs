@@ -57,6 +57,9 @@ pub fn read_tokenizer_with(
         let tasks = model.as_ref().map(tasks).unwrap_or_default();
         Tokenizer::new(class, parts, config.as_deref(), tasks).map_err(|source| refused(files, source))
     };
+    if class == TokenizerClass::ByT5 {
+        return build(TokenizerFiles::Bytes);
+    }
     let has_spm = class.sentencepiece_file().is_some_and(|file| files.has(file));
     match (class.sentencepiece_file(), fast_vocabulary(files, class)) {
         (_, Some(vocabulary)) if cfg!(feature = "tokenizers") || !has_spm => {

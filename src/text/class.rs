@@ -10,6 +10,8 @@ pub enum TokenizerClass {
     Marian,
     /// `T5Tokenizer`
     T5,
+    /// `ByT5Tokenizer`, which has no vocabulary.
+    ByT5,
     /// `PegasusTokenizer`
     Pegasus,
     /// `MBartTokenizer`: 25 languages.
@@ -56,6 +58,7 @@ impl TokenizerClass {
             "PreTrainedTokenizer" | "TokenizersBackend" => return None,
             "MarianTokenizer" => Self::Marian,
             "T5Tokenizer" | "MT5Tokenizer" => Self::T5,
+            "ByT5Tokenizer" => Self::ByT5,
             "PegasusTokenizer" => Self::Pegasus,
             "MBartTokenizer" => Self::MBart,
             "MBart50Tokenizer" => Self::MBart50,
@@ -88,7 +91,7 @@ impl TokenizerClass {
         match self {
             Self::T5 | Self::Pegasus => Some("spiece.model"),
             Self::MBart | Self::MBart50 | Self::M2M100 | Self::Nllb => Some("sentencepiece.bpe.model"),
-            Self::Marian | Self::Gpt2 | Self::Roberta | Self::Bert | Self::Other => None,
+            Self::Marian | Self::ByT5 | Self::Gpt2 | Self::Roberta | Self::Bert | Self::Other => None,
         }
     }
 
@@ -108,7 +111,7 @@ impl TokenizerClass {
 
     /// Whether Hugging Face's class reads `tokenizer.json`.
     pub fn reads_json(self) -> bool {
-        !matches!(self, Self::Marian | Self::M2M100)
+        !matches!(self, Self::Marian | Self::M2M100 | Self::ByT5)
     }
 
     /// The language codes that the class defines itself, without a file, in the order of their ids. `set` is

@@ -13,6 +13,7 @@
 
 mod abbreviations;
 mod added_tokens;
+mod byte_tokens;
 mod class;
 mod clean_up;
 mod config;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::byte_tokens::ByteTokenizer;
 use super::class::{SourcePlace, TargetRole};
 use super::config::TokenizerConfig;
 use super::fast::FastTokenizer;
@@ -30,6 +31,8 @@ pub enum TokenizerFiles<'a> {
         /// The tokenizer.
         tokenizer: Box<dyn FastTokenizer>,
     },
+    /// None: bytes are tokens ([`TokenizerClass::ByT5`]).
+    Bytes,
 }
 
 /// Text to token ids and back for one model, with the special tokens of its family, and its languages.
@@ -52,6 +55,7 @@ enum Kind {
     Firefox(Box<FirefoxTokenizer>),
     Pieces(Box<PieceTokenizer>),
     Fast(Box<dyn FastTokenizer>),
+    Bytes(Box<ByteTokenizer>),
 }
 
 impl From<MarianTokenizer> for Tokenizer {
@@ -100,6 +104,9 @@ impl Tokenizer {
                 (Kind::Pieces(Box::new(PieceTokenizer::new(class, (file, model), vocab, &config)?)), file)
             }
             TokenizerFiles::Fast { file, tokenizer } => (Kind::Fast(tokenizer), file),
+            TokenizerFiles::Bytes => {
+                (Kind::Bytes(Box::new(ByteTokenizer::new(&config)?)), "tokenizer_config.json")
+            }
         };
         let languages = match &kind {
             _ if tasks.iter().any(is_translation) => {
@@ -119,6 +126,14 @@ impl Tokenizer {
     /// Whether Hugging Face's library runs it.
     pub(crate) fn is_fast(&self) -> bool {
         matches!(self.kind, Kind::Fast(_))
+    }
+
+    /// The byte that a token stands for, where bytes are tokens.
+    pub(crate) fn byte(&self, id: u32) -> Option<u8> {
+        match &self.kind {
+            Kind::Bytes(tokenizer) => tokenizer.byte(id),
+            _ => None,
+        }
     }
 
     /// The tokenizer of a Marian model; `None` for other kinds.
@@ -219,6 +234,7 @@ impl Tokenizer {
                 Some(_) => tokenizer.encode(&text),
                 None => [tokenizer.encode(&text), vec![tokenizer.eos()]].concat(),
             },
+            Kind::Bytes(tokenizer) => return Ok(tokenizer.encode_to_end(&text)),
             Kind::Fast(tokenizer) => {
                 if let (Some(tag), _) = self.split_tag(&text)
                     && tokenizer.id(tag).is_none()
@@ -246,6 +262,7 @@ impl Tokenizer {
         let ids = match &self.kind {
             Kind::Marian(tokenizer) => return Ok(tokenizer.encode_target(text)),
             Kind::Firefox(tokenizer) => return Ok(tokenizer.encode_target(text)),
+            Kind::Bytes(tokenizer) => return Ok(tokenizer.encode_to_end(text)),
             Kind::Pieces(tokenizer) => match end {
                 Some(_) => tokenizer.encode(text),
                 None => [tokenizer.encode(text), vec![tokenizer.eos()]].concat(),
@@ -287,6 +304,7 @@ impl Tokenizer {
             Kind::Firefox(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Pieces(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
             Kind::Fast(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
+            Kind::Bytes(tokenizer) => tokenizer.decode(ids, skip_special_tokens),
         }
     }
 
@@ -297,6 +315,7 @@ impl Tokenizer {
             Kind::Firefox(tokenizer) => tokenizer.source_token(id).map(Cow::Borrowed),
             Kind::Pieces(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
             Kind::Fast(tokenizer) => tokenizer.token(id).map(Cow::Owned),
+            Kind::Bytes(tokenizer) => tokenizer.vocabulary().token(id).map(Cow::Borrowed),
         }
     }
 
@@ -318,6 +337,7 @@ impl Tokenizer {
             Kind::Firefox(tokenizer) => tokenizer.is_special(id),
             Kind::Pieces(tokenizer) => tokenizer.is_special(id),
             Kind::Fast(tokenizer) => tokenizer.is_special(id),
+            Kind::Bytes(tokenizer) => tokenizer.is_special(id),
         }
     }
 
@@ -330,6 +350,7 @@ impl Tokenizer {
             Kind::Firefox(tokenizer) => tokenizer.last_tokens(),
             Kind::Pieces(tokenizer) => [tokenizer.vocabulary().last(); 2],
             Kind::Fast(tokenizer) => [tokenizer.last(); 2],
+            Kind::Bytes(tokenizer) => [tokenizer.vocabulary().last(); 2],
         }
     }
 }
@@ -386,7 +407,7 @@ fn codes(
 ) -> Result<Option<Codes>, TextError> {
     let Some((place, role, english)) = class.translation(config) else { return Ok(None) };
     let (special, eos): (Vec<(Cow<str>, u32)>, _) = match kind {
-        Kind::Marian(_) | Kind::Firefox(_) => return Ok(None),
+        Kind::Marian(_) | Kind::Firefox(_) | Kind::Bytes(_) => return Ok(None),
         Kind::Pieces(tokenizer) => {
             let special = tokenizer.special_tokens().map(|(token, id)| (token.into(), id));
             (special.collect(), Some(tokenizer.eos()))

@@ -81,6 +81,10 @@ pub(crate) fn tokens(
         tokens.push(Token { id, piece, special, range: None });
     }
     let whole = format!("{prefix}{text}");
+    if tokens.iter().any(|token| tokenizer.byte(token.id).is_some()) {
+        place_bytes(tokenizer, &mut tokens, &whole, prefix.len());
+        return tokens;
+    }
     let mut word = 0;
     let places: Vec<Place> = tokens
         .iter()
@@ -96,6 +100,30 @@ pub(crate) fn tokens(
         });
     }
     tokens
+}
+
+/// Gives tokens that are bytes the characters that they are part of. White space and bytes that are no character together have
+/// none, like the tokens of other tokenizers.
+fn place_bytes(tokenizer: &Tokenizer, tokens: &mut [Token], text: &str, prefix: usize) {
+    let mut at = 0;
+    for token in tokens {
+        let Some(byte) = tokenizer.byte(token.id) else {
+            // a special token can take the white space beside it
+            let rest = text.get(at..).unwrap_or_default().trim_start();
+            if let Some(rest) = rest.strip_prefix(&*token.piece) {
+                at = text.len() - rest.len();
+            }
+            continue;
+        };
+        if text.as_bytes().get(at) != Some(&byte) {
+            let rest = text.get(at..).unwrap_or_default().trim_start();
+            at = if rest.as_bytes().first() == Some(&byte) { text.len() - rest.len() } else { continue };
+        }
+        let [first, end] = [text.floor_char_boundary(at), text.ceil_char_boundary(at + 1)];
+        let is_text = !text[first..end].trim().is_empty();
+        token.range = first.checked_sub(prefix).filter(|_| is_text).map(|first| [first, end - prefix]);
+        at += 1;
+    }
 }
 
 /// Writes a piece of a byte-level vocabulary like SentencePiece. A line break and the like stay as they are.
@@ -221,6 +249,44 @@ mod tests {
     fn nothing_is_made_up_where_a_text_ends() {
         check("", &["a"], &[None]);
         check("a", &["a", "b"], &[Some("a"), None]);
+    }
+
+    #[test]
+    fn tokens_that_are_bytes_have_their_characters() {
+        use crate::model::files::ModelFiles;
+
+        let config = br#"{"model_type": "t5", "tokenizer_class": "ByT5Tokenizer"}"#.to_vec();
+        let files = ModelFiles::memory("folder", [("config.json", config)]);
+        let tokenizer = crate::model::read_tokenizer(&files).unwrap();
+        let found = |text: &str, ids: &[u32], prefix: &str| -> Vec<Option<String>> {
+            let tokens = super::tokens(&tokenizer, ids, text, prefix, false);
+            let texts =
+                tokens.iter().map(|token| token.range.map(|[first, end]| text[first..end].to_owned()));
+            texts.collect()
+        };
+        let text = "aé 🎉 </s> b";
+        let ids = tokenizer.encode(text).unwrap();
+        let some = |text: &str| Some(text.to_owned());
+        let party = some("🎉");
+        let e = some("é");
+        let expected = [
+            some("a"),
+            e.clone(),
+            e,
+            None,
+            party.clone(),
+            party.clone(),
+            party.clone(),
+            party,
+            None,
+            some("b"),
+            None,
+        ];
+        assert_eq!(found(text, &ids, ""), expected);
+        // the beginning of an emoji, which decoding leaves out
+        assert_eq!(found("ab", &[100, 243, 162, 101, 1], ""), [some("a"), None, None, some("b"), None]);
+        let ids = tokenizer.encode("to German: x").unwrap();
+        assert_eq!(found("x", &ids, "to German: ")[11], some("x"));
     }
 
     #[cfg(feature = "tokenizers")]

@@ -5,6 +5,7 @@ texts with them.
     python make_tokenizers.py json OUT     # transformers 5.23.0: its classes run `tokenizer.json`
     python make_tokenizers.py generic OUT  # transformers 5.23.0: generic classes
     python make_tokenizers.py older OUT    # transformers 5.24.0: folders without `tokenizer.json`
+    python make_tokenizers.py bytes OUT    # transformers 5.24.0: ByT5, whose tokens are bytes
 
 `pieces` trains the models, so it comes first. Made with sentencepiece 0.2.3. The text to train on is tatoeba-test.tsv.
 """
@@ -251,5 +252,37 @@ def older(out):
     write(f"{out}/older.expected.json", result)
 
 
+def byte_tokens(out):
+    """ByT5's class with the configurations of its publishers and others; any ids decoded."""
+    from transformers import AutoTokenizer
+
+    samples, _ = texts()
+    samples = samples[: len(TEXTS) + 20] + samples[-20:]
+    samples += ["end</s>", "end </s> ", " </s>", "a <pad> \n b", "<extra_id_0>안녕<extra_id_124> <extra_id_125>", "<x> and <y>"]
+    role = lambda content: {"__type": "AddedToken", "content": content, "lstrip": False, "normalized": True, "rstrip": False, "single_word": False}
+    extra = [f"<extra_id_{index}>" for index in range(125)]
+    published = {"eos_token": role("</s>"), "unk_token": role("<unk>"), "pad_token": role("<pad>"), "extra_ids": 125, "additional_special_tokens": extra}
+    random.seed(8)
+    result = []
+    for config in [
+        {}, published, {**published, "extra_ids": 0, "additional_special_tokens": None}, {"extra_ids": 3},
+        {"extra_ids": 0, "additional_special_tokens": ["<x>", "<y>"]}, {"eos_token": "</s>", "pad_token": role("<pad>")},
+    ]:  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in [("config.json", {"model_type": "t5"}), ("tokenizer_config.json", {**config, "tokenizer_class": "ByT5Tokenizer"})]:
+                with open(f"{folder}/{name}", "w") as opened:
+                    json.dump(content, opened)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+        ids = [[random.randrange(len(tokenizer)) for _ in range(random.randint(1, 12))] for _ in range(40)]
+        bytes_of = lambda text: [byte + 3 for byte in text.encode()]
+        ids += [bytes_of("안녕 🎉")[:length] for length in range(12)] + [bytes_of("é") + [1] + bytes_of("🎉")[2:] + bytes_of(" x")]
+        result.append({
+            "config": config, "length": len(tokenizer),
+            "items": [[item["text"], item["ids"], item["decoded"]] for item in entries(tokenizer, samples, [])],
+            "decoded": [[some, tokenizer.decode(some), tokenizer.decode(some, skip_special_tokens=True)] for some in ids],
+        })  # fmt: skip
+    write(f"{out}/bytes.expected.json", result)
+
+
 if __name__ == "__main__":
-    {"older": older, "pieces": pieces, "json": json_files, "generic": generic}[sys.argv[1]](sys.argv[2])
+    {"bytes": byte_tokens, "older": older, "pieces": pieces, "json": json_files, "generic": generic}[sys.argv[1]](sys.argv[2])

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod files;
 
+mod byte_tokens;
 mod families;
 mod json;
 mod marian;

@@ -71,6 +71,9 @@ const WORD_PIECES: TextFiles = [JSON_FILE, ['vocab.txt']];
 const FILES = new Map<string, TextFiles>([
   ['MarianTokenizer', [MARIAN]],
   ['T5Tokenizer', PIECES],
+  ['MT5Tokenizer', PIECES],
+  // bytes are tokens: it has no files
+  ['ByT5Tokenizer', [[]]],
   ['PegasusTokenizer', PIECES],
   ['MBartTokenizer', BPE_PIECES],
   ['MBart50Tokenizer', BPE_PIECES],
