@@ -99,15 +99,25 @@ fn one(
     }
 }
 
+/// The names of a Firefox model's files in a folder: weights, vocabularies, shortlist. `None` for other models.
+///
+/// # Errors
+/// [`ModelError::AmbiguousFiles`] if two files have one role, and those of listing a folder.
+pub fn firefox_files(files: &ModelFiles) -> Result<Option<Vec<String>>, ModelError> {
+    let student = if files.has("config.json") { None } else { StudentFiles::find(files)? };
+    Ok(student.map(|StudentFiles { weights, vocabularies, shortlist }| {
+        let mut names = vec![weights];
+        names.extend(vocabularies.into_iter().flatten());
+        names.extend(shortlist);
+        names.dedup();
+        names
+    }))
+}
+
 /// The same files, decompressed in memory if the folder is a student's and has compressed ones. So they are decompressed
 /// only once.
 pub(super) fn unpacked(files: ModelFiles) -> Result<ModelFiles, ModelError> {
-    let student = if files.has("config.json") { None } else { StudentFiles::find(&files)? };
-    let Some(StudentFiles { weights, vocabularies, shortlist }) = student else { return Ok(files) };
-    let mut names = vec![weights];
-    names.extend(vocabularies.into_iter().flatten());
-    names.extend(shortlist);
-    names.dedup();
+    let Some(mut names) = firefox_files(&files)? else { return Ok(files) };
     if !names.iter().any(|name| name.ends_with(GZ)) {
         return Ok(files);
     }

@@ -32,6 +32,14 @@ test('a list is read', () => {
   expect(models[1]).toMatchObject({ url: 'https://cdn.example.net/a/', languages: ['deu_Latn', 'en'] });
 });
 
+test('a Firefox model has files of its own, and no configuration', () => {
+  const files = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { bytes: 4, sha256: SUM }]));
+  const firefox = { ...good, family: 'firefox', files: files('model.enfr.intgemm.alphas.bin', 'vocab.enfr.spm', 'lex.50.50.enfr.s2t.bin') };
+  expect(list(firefox).models[0]).toMatchObject({ family: 'firefox', bytes: 12 });
+  const without = { ...firefox, files: files('vocab.enfr.spm'), bytes: 4 };
+  expect(list(without).skipped).toEqual(['models[0]: "files" has no config.json']);
+});
+
 test('a file that is no list is refused', () => {
   expect(() => parse('<!doctype html>')).toThrow('models.json is no list of models: it is not JSON');
   expect(() => parse('\uFFFE')).toThrow('no list of models');

@@ -1,5 +1,5 @@
 /** `wordloom serve`: the page works, also after the server has stopped. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -13,13 +13,16 @@ const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 /** The binary that cargo's tests have built. */
 const BINARY = process.env['WORDLOOM'] ?? path(`../../target/debug/wordloom${SUFFIX}`);
 
+const FIREFOX = path('../../tests/data/firefox/joint');
+const SENTENCE = "It's not so bad here.";
+
 let server: ChildProcess;
 let url: string;
 
 test.beforeAll(async () => {
   expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
   // The newly built page, because the binary may contain an older one.
-  const models = ['--models', path('../../tests/data/models/marian_tied')];
+  const models = [path('../../tests/data/models/marian_tied'), FIREFOX].flatMap((folder) => ['--models', folder]);
   server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../../cli/site'), ...models], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
   expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
@@ -37,12 +40,34 @@ test('its list of models is read without a complaint', async () => {
   const listed = models.map(({ name, url }) => [name, url]);
   expect(listed[0]).toEqual(['tatoeba-en-de', `${url}model/`]);
   expect(listed).toContainEqual(['tatoeba-de-en', `${url}models/tatoeba-de-en/`]);
-  expect(listed.at(-1)).toEqual(['marian_tied', `${url}models/marian_tied/`]);
+  expect(listed.slice(-2)).toEqual([
+    ['marian_tied', `${url}models/marian_tied/`],
+    ['joint', `${url}models/joint/`],
+  ]);
   for (const model of models) {
     for (const name of Object.keys(model.manifest)) {
       expect((await fetch(model.url + name, { method: 'HEAD' })).status, name).toBe(200);
     }
   }
+});
+
+test('a Firefox model that the server has is a click away', async ({ page }) => {
+  const complaints = watch(page);
+  const command = spawnSync(BINARY, ['translate', '--device', 'cpu', '--model', FIREFOX, SENTENCE], { encoding: 'utf8' });
+  const translation = command.stdout.trim();
+  expect(translation).not.toBe('');
+  await page.goto(url);
+  await page.getByRole('textbox', { name: 'English' }).fill(SENTENCE);
+  await page.getByRole('button', { name: /^To: / }).click();
+  const away = page.getByRole('dialog').getByRole('region', { name: 'To download' });
+  await expect(away.getByRole('button', { name: /joint/ })).toHaveText(/^GermanDeutschjoint · 521 kB/);
+  await away.getByRole('button', { name: /joint/ }).click();
+  await expect(page.getByTestId('output')).toHaveText(translation);
+  // stored: it needs no request the second time
+  await page.route('**/models/joint/**', (route) => route.abort());
+  await page.reload();
+  await expect(page.getByTestId('output')).toHaveText(translation);
+  expect(complaints).toEqual([]);
 });
 
 test('the page translates with its model, and without the server after the first visit', async ({ page }) => {

@@ -2,6 +2,7 @@
 import { checkSignal, onlyOptions, shown } from './check-input.js';
 import { abortedBy } from './client.js';
 import { WordloomError } from './errors.js';
+import { studentFiles } from './loading/folder.js';
 import { readLimited } from './loading/limited.js';
 
 /** A model of a site's `models.json`. */
@@ -133,7 +134,7 @@ function filesOf(entry: Json): { bytes: number; manifest: Record<string, string>
   if (!isObject(files)) throw new Error(`"files" is ${short(files)}; it must be an object`);
   const names = Object.keys(files);
   if (names.length > MOST_FILES) throw new Error(`"files" has ${names.length} entries, at most ${MOST_FILES} are read`);
-  if (!names.includes('config.json')) throw new Error('"files" has no config.json');
+  if (!names.includes('config.json') && studentFiles(names) === undefined) throw new Error('"files" has no config.json');
   const manifest: Record<string, string> = {};
   let sum = 0;
   for (const name of names) {

@@ -7,9 +7,10 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wordloom::model::files::ModelFiles;
+use wordloom::model::firefox_files;
 use wordloom::text::Tokenizer;
 use wordloom::{Model, TextError};
-use wordloom_hub::Languages;
+use wordloom_hub::{CachedModel, Languages};
 
 use super::super::CliError;
 
@@ -19,18 +20,17 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Bytes that are hashed at once.
 const CHUNK: u64 = 1 << 20;
 
-/// The files of a model besides its weights. The page reads no `tokenizer.json`.
-const SMALL: [&str; 9] = [
-    "config.json",
-    "generation_config.json",
-    "tokenizer_config.json",
-    "sentencepiece.bpe.model",
-    "source.spm",
-    "spiece.model",
-    "target.spm",
-    "target_vocab.json",
-    "vocab.json",
-];
+/// The files of a model besides its weights and its vocabulary.
+const SMALL: [&str; 3] = ["config.json", "generation_config.json", "tokenizer_config.json"];
+/// SentencePiece models. A page takes them first, because it reads them without another module.
+const PIECES: [&str; 3] = ["source.spm", "spiece.model", "sentencepiece.bpe.model"];
+/// What belongs to them.
+const BESIDE_PIECES: [&str; 3] = ["target.spm", "target_vocab.json", "vocab.json"];
+const TOKENIZER: &str = "tokenizer.json";
+/// Vocabularies of older folders.
+const OLDER: [&str; 3] = ["vocab.json", "merges.txt", "vocab.txt"];
+/// Added tokens of tokenizers that are not SentencePiece's.
+const ADDED: [&str; 2] = ["special_tokens_map.json", "added_tokens.json"];
 /// The forms of weights, best first: one file, or several with an index.
 const WEIGHTS: [[&str; 2]; 2] = [
     ["model.safetensors", "model.safetensors.index.json"],
@@ -87,29 +87,43 @@ pub fn write(models: Vec<Entry>) -> Vec<u8> {
     serde_json::to_vec_pretty(&List { version: 1, models }).unwrap_or_default() // it holds texts and numbers only
 }
 
+/// What is known of a model besides its files.
+#[derive(Default)]
+pub struct About {
+    pub name: String,
+    pub licence: Option<String>,
+    /// The languages of a model of one pair.
+    pub pair: Option<[String; 2]>,
+}
+
 /// Describes and hashes a model. `url` is the address of its folder, relative to the list.
-pub fn entry(name: &str, files: ModelFiles, url: &str, licence: Option<&str>) -> Result<Entry, CliError> {
+///
+/// * `hashes`: whether the files are read for their sums, which a list needs
+pub fn entry(about: About, files: ModelFiles, url: &str, hashes: bool) -> Result<Entry, CliError> {
+    let About { name, licence, pair } = about;
     let label = files.label().to_owned();
     let mut listed = BTreeMap::new();
     for file in names(&files)? {
-        listed.insert(file.clone(), hashed(&files, &file)?);
+        listed.insert(file.clone(), describe(&files, &file, hashes)?);
     }
-    let config = tokenizer_config(&files);
+    let pair = pair
+        .or_else(|| tokenizer_config(&files).pair(&name))
+        .or_else(|| listed.keys().find_map(|file| pair_of_weights(file)));
     let model = Model::from_files(files)?;
     let tokenizer = model.tokenizer()?;
-    let (pairs, languages) = languages(&tokenizer, config.pair(name)).ok_or_else(|| {
+    let (pairs, languages) = languages(&tokenizer, pair).ok_or_else(|| {
         CliError::Input(format!(
             "{label}: its languages are not known; name the folder as in opus-mt-en-fr, or give source_lang and \
              target_lang in its tokenizer_config.json"
         ))
     })?;
     Ok(Entry {
-        name: name.to_owned(),
+        name,
         family: model.config().family.model_type(),
         pairs,
         languages,
         bytes: listed.values().map(|file| file.bytes).sum(),
-        licence: licence.unwrap_or("not stated").to_owned(),
+        licence: licence.unwrap_or_else(|| "not stated".to_owned()),
         url: url.to_owned(),
         files: listed,
     })
@@ -117,8 +131,23 @@ pub fn entry(name: &str, files: ModelFiles, url: &str, licence: Option<&str>) ->
 
 /// The files that a page downloads.
 fn names(files: &ModelFiles) -> Result<Vec<String>, CliError> {
-    let mut names: Vec<String> =
-        SMALL.iter().filter(|name| files.has(name)).map(|&name| name.to_owned()).collect();
+    if let Some(names) = firefox_files(files)? {
+        return match names.iter().find(|name| name.ends_with(".gz")) {
+            None => Ok(names),
+            Some(packed) => Err(CliError::Input(format!(
+                "{}: a page takes plain files; unpack it with gunzip",
+                files.file_label(packed)
+            ))),
+        };
+    }
+    let has_pieces = PIECES.iter().any(|name| files.has(name));
+    let text: Vec<&str> = match has_pieces {
+        true => [PIECES, BESIDE_PIECES].concat(),
+        false if files.has(TOKENIZER) => [&[TOKENIZER][..], &ADDED].concat(),
+        false => [OLDER, ["", ADDED[0], ADDED[1]]].concat(),
+    };
+    let small = SMALL.into_iter().chain(text).filter(|name| !name.is_empty() && files.has(name));
+    let mut names: Vec<String> = small.map(str::to_owned).collect();
     for [single, index] in WEIGHTS {
         if files.has(single) {
             names.push(single.to_owned());
@@ -145,8 +174,11 @@ fn shards(index: &[u8]) -> Vec<String> {
     names
 }
 
-fn hashed(files: &ModelFiles, name: &str) -> Result<ListedFile, CliError> {
+fn describe(files: &ModelFiles, name: &str, hashes: bool) -> Result<ListedFile, CliError> {
     let file = files.open(name)?;
+    if !hashes {
+        return Ok(ListedFile { bytes: file.len(), sha256: String::new() });
+    }
     let mut hash = Sha256::new();
     let mut buffer = Vec::new();
     let mut at = 0;
@@ -184,6 +216,14 @@ impl TokenizerConfig {
         let (_, source) = rest.rsplit_once(['-', '_'])?;
         (is_code(source) && is_code(target)).then(|| [source.to_owned(), target.to_owned()])
     }
+}
+
+/// Source and target language by the name of a Firefox model's weights: `model.ende.intgemm.alphas.bin`.
+fn pair_of_weights(file: &str) -> Option<[String; 2]> {
+    let (languages, rest) = file.strip_prefix("model.")?.split_once('.')?;
+    let pair = [languages.get(..2)?, languages.get(2..)?];
+    let is_pair = rest.ends_with("bin") && pair[1].len() == 2 && pair.iter().all(|code| is_code(code));
+    is_pair.then(|| pair.map(str::to_owned))
 }
 
 /// Whether this is a language by its shape, such as `en`, `deu` or `zho_Hans`.
@@ -227,28 +267,45 @@ fn languages(tokenizer: &Tokenizer, named: Option<[String; 2]>) -> Option<(Vec<[
 pub fn folders(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let failed =
         |source: io::Error| CliError::Io { what: format!("cannot read {}", folder.display()), source };
-    let is_model = |path: &Path| path.join("config.json").is_file();
     let folder = fs::canonicalize(folder).map_err(failed)?;
     if is_model(&folder) {
         return Ok(vec![folder]);
     }
     let mut found = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if is_model(&path) {
-            found.push(path);
+    for path in folders_in(&folder).map_err(failed)? {
+        match is_model(&path) {
+            true => found.push(path),
+            // Firefox's models lie one folder deeper: `en-fr/tiny/`
+            false => {
+                found.extend(folders_in(&path).map_err(failed)?.into_iter().filter(|path| is_model(path)))
+            }
         }
     }
-    found.sort();
     if found.is_empty() {
-        let what = "neither it nor a folder in it has a config.json; give the folder of a model";
+        let what =
+            "neither it nor a folder in it has a config.json or a Firefox model; give the folder of a model";
         return Err(CliError::Input(format!("{}: {what}", folder.display())));
     }
     Ok(found)
 }
 
+/// Whether a folder is a model's: it has a configuration, or the weights of a Firefox model.
+fn is_model(folder: &Path) -> bool {
+    folder.join("config.json").is_file()
+        || ModelFiles::directory(folder).is_ok_and(|files| !matches!(firefox_files(&files), Ok(None)))
+}
+
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut folders = entries
+        .filter(|path| path.as_ref().map_or(true, |path| path.is_dir()))
+        .collect::<io::Result<Vec<_>>>()?;
+    folders.sort();
+    Ok(folders)
+}
+
 /// The name of a model by its folder. In the hub's cache, the folder's own name is a commit.
-pub fn name_of(folder: &Path) -> String {
+fn name_of(folder: &Path) -> String {
     let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let repository = folder.parent().and_then(Path::parent).and_then(own);
     let cached = repository.as_deref().and_then(|name| name.strip_prefix("models--"));
@@ -262,8 +319,30 @@ pub fn name_of(folder: &Path) -> String {
     if name.is_empty() { "model".into() } else { name.into() }
 }
 
+/// What is known of the model in a folder. `fetched`: the models that were fetched by name.
+pub fn about(folder: &Path, fetched: &[CachedModel]) -> About {
+    let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let is_this = |model: &&CachedModel| fs::canonicalize(&model.folder).is_ok_and(|folder| folder == path);
+    let known = fetched.iter().find(is_this);
+    match known {
+        Some(model) if model.family == "firefox" => About {
+            name: model.name.clone(),
+            licence: model.licence.clone(),
+            pair: match (&model.languages.from[..], &model.languages.to[..]) {
+                ([from], [to]) => Some([from.clone(), to.clone()]),
+                _ => None,
+            },
+        },
+        _ => About {
+            name: name_of(&path),
+            licence: licence(folder).or_else(|| known.and_then(|model| model.licence.clone())),
+            pair: None,
+        },
+    }
+}
+
 /// The licence that the header of a model card states.
-pub fn licence(folder: &Path) -> Option<String> {
+fn licence(folder: &Path) -> Option<String> {
     let card = ["README.md", "MODEL_CARD.md"].iter().find_map(|name| fs::read(folder.join(name)).ok())?;
     let card = String::from_utf8_lossy(&card[..card.len().min(64 << 10)]).into_owned();
     let header = card.strip_prefix("---")?.split("\n---").next()?;

@@ -34,6 +34,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use axum::extract::Request;
+use wordloom_hub::Choosable;
 
 use super::output::Output;
 use super::{CliError, interrupt, notice};
@@ -68,10 +69,14 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 fn serve(options: &ServeOptions) -> Result<(), CliError> {
-    let mut site = Site::open(options.page(), &options.places()?, &options.models)?;
+    let offers_fetched = options.model.is_none() && options.models.is_empty();
+    let mut site = Site::open(options.page(), &options.places()?, &options.models, offers_fetched)?;
     let mut offered = std::mem::take(&mut site.offered);
-    if options.model.is_none() && options.models.is_empty() {
-        offered.extend(options::in_cache()?);
+    if offers_fetched {
+        let fetched = options::in_cache()?;
+        let is_new = |model: &Choosable| offered.iter().all(|known| known.place != model.place);
+        let new: Vec<Choosable> = fetched.into_iter().filter(is_new).collect();
+        offered.extend(new);
     }
     let listener = listen(&options.host, options.port)?;
     let address = listener.local_addr().map_err(cannot_serve)?;

@@ -22,8 +22,8 @@ pub struct ServeOptions {
     /// Folder or OWNER/NAME [default: the built-in ones]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
-    /// Another model to offer, or a folder of them; repeatable
-    #[arg(long, value_name = "DIR")]
+    /// Another model, its name, or a folder of models; repeatable
+    #[arg(long, value_name = "MODEL")]
     pub models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]
     #[arg(long, value_name = "DIR")]

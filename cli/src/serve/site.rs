@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
-use wordloom_hub::{BuiltIn, Choosable, Place};
+use wordloom_hub::{BuiltIn, CachedModel, Choosable, Hub, Place};
 
+use super::super::setup::place;
 use super::super::{CliError, notice};
 use super::content::{Content, Embedded};
 use super::listing;
@@ -32,6 +33,10 @@ pub struct Site {
     list: Embedded,
     /// The listed models, for the interface that translates.
     pub offered: Vec<Choosable>,
+    /// The models that were fetched by name.
+    fetched: Vec<CachedModel>,
+    /// Whether anything is served: models are for the page, so without it there is nothing.
+    gives_files: bool,
 }
 
 enum Files {
@@ -53,37 +58,49 @@ const MODEL: &str = "model/";
 const OTHERS: &str = "models/";
 
 /// Served files of a model's folder; shards may have any name.
-const MODEL_FILES: [&str; 14] = [
+const MODEL_FILES: [&str; 18] = [
+    "added_tokens.json",
     "config.json",
     "generation_config.json",
+    "merges.txt",
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
     "sentencepiece.bpe.model",
     "source.spm",
+    "special_tokens_map.json",
     "spiece.model",
     "target.spm",
     "target_vocab.json",
     "tokenizer.json",
     "tokenizer_config.json",
     "vocab.json",
+    "vocab.txt",
 ];
 
 impl Site {
     /// Opens the page, in a folder or built in, and the models.
     ///
-    /// * `page`: `Page::None` serves models only
+    /// * `page`: `Page::None` serves no files; the models are described all the same
     /// * `models`: the page opens the first one
-    /// * `others`: folders of models, or of folders of models
-    pub fn open(page: Page<'_>, models: &[Place], others: &[PathBuf]) -> Result<Self, CliError> {
+    /// * `others`: folders of models, or of folders of models, or names
+    /// * `offers_fetched`: whether the Firefox models that were fetched by name are offered, too
+    pub fn open(
+        page: Page<'_>,
+        models: &[Place],
+        others: &[PathBuf],
+        offers_fetched: bool,
+    ) -> Result<Self, CliError> {
+        let gives_files = !matches!(page, Page::None);
         let page = match page {
             Page::Folder(folder) => page_folder(folder)?,
             Page::BuiltIn => embedded_page()?,
             Page::None => Files::Embedded(HashMap::new()),
         };
         let list = Embedded::new(Cow::Borrowed(&[]));
-        let mut site = Self { page, models: HashMap::new(), list, offered: Vec::new() };
+        let fetched = Hub::from_environment()?.cached_models()?;
+        let mut site = Self { page, models: HashMap::new(), list, offered: Vec::new(), fetched, gives_files };
         let mut entries = Vec::new();
         for place in models {
             match site.add(place) {
@@ -93,9 +110,21 @@ impl Site {
             }
         }
         for given in others {
-            for folder in listing::folders(given)? {
-                notice(&format!("reading {}", folder.display())); // hashing large weights takes seconds
-                entries.push(site.add(&Place::Folder(folder))?);
+            let places = match place(Some(given))? {
+                Place::Folder(folder) => listing::folders(&folder)?.into_iter().map(Place::Folder).collect(),
+                built_in => vec![built_in],
+            };
+            for place in places {
+                notice(&format!("reading {place}")); // hashing large weights takes seconds
+                entries.push(site.add(&place)?);
+            }
+        }
+        // small, and made for pages; others have hundreds of megabytes to hash at each start
+        let firefox = site.fetched.iter().filter(|model| offers_fetched && model.family == "firefox");
+        for model in firefox.cloned().collect::<Vec<_>>() {
+            match site.add(&Place::Folder(model.folder)) {
+                Ok(entry) => entries.push(entry),
+                Err(error) => notice(&format!("{} is not offered: {error}", model.name)),
             }
         }
         site.list = Embedded::new(Cow::Owned(listing::write(entries)));
@@ -104,20 +133,22 @@ impl Site {
 
     /// Serves a model, and describes it for the list.
     fn add(&mut self, place: &Place) -> Result<listing::Entry, CliError> {
-        let (name, licence, files) = match place {
+        let (about, files) = match place {
             Place::BuiltIn(_) => {
                 let model = BuiltIn::at(place).map(|model| (model.title, model.licence));
                 let (title, licence) = model.unwrap_or_default();
-                (title.to_owned(), Some(licence.to_owned()), embedded_model(place.files()?))
+                let about =
+                    listing::About { name: title.to_owned(), licence: Some(licence.to_owned()), pair: None };
+                (about, embedded_model(place.files()?))
             }
             Place::Folder(folder) => {
-                let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-                (listing::name_of(&path), listing::licence(folder), Files::Folder(folder.to_owned()))
+                (listing::about(folder, &self.fetched), Files::Folder(folder.to_owned()))
             }
         };
+        let name = about.name.clone();
         let address = self.free_address(&name);
         self.models.insert(address.clone(), files);
-        let entry = listing::entry(&name, place.files()?, &address, licence.as_deref())?;
+        let entry = listing::entry(about, place.files()?, &address, self.gives_files)?;
         let (place, languages) = (place.clone(), entry.read_and_written());
         self.offered.push(Choosable { name, place, languages, bytes: entry.bytes(), fetched: None });
         Ok(entry)
@@ -128,6 +159,8 @@ impl Site {
         if self.models.is_empty() {
             return MODEL.to_owned();
         }
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+        let name: String = name.chars().map(plain).collect();
         let numbered = (2..).map(|number| format!("{OTHERS}{name}-{number}/"));
         let mut all = std::iter::once(format!("{OTHERS}{name}/")).chain(numbered);
         all.find(|address| !self.models.contains_key(address)).unwrap_or_default()
@@ -135,6 +168,9 @@ impl Site {
 
     /// Content of a decoded path without a leading slash.
     pub fn find(&self, path: &str) -> io::Result<Option<Content>> {
+        if !self.gives_files {
+            return Ok(None);
+        }
         if path == listing::NAME {
             return Ok(Some((&self.list).into()));
         }
@@ -202,8 +238,15 @@ fn embedded_model(files: ModelFiles) -> Files {
 fn is_model_file(name: &str) -> bool {
     let is_weights =
         name.ends_with(".safetensors") || (name.starts_with("pytorch_model") && name.ends_with(".bin"));
-    let is_shard = is_weights && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
-    MODEL_FILES.contains(&name) || is_shard
+    let is_plain = !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
+    MODEL_FILES.contains(&name) || (is_plain && (is_weights || is_firefox_file(name)))
+}
+
+/// `model.ende.intgemm.alphas.bin`, `vocab.deen.spm`, `lex.50.50.ende.s2t.bin`, and the like.
+fn is_firefox_file(name: &str) -> bool {
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    (name.ends_with(".bin") && begins(&["model.", "lex."]))
+        || (name.ends_with(".spm") && begins(&["vocab.", "srcvocab.", "trgvocab."]))
 }
 
 #[cfg(test)]
@@ -217,6 +260,10 @@ mod tests {
             "model.safetensors",
             "model-00001-of-00002.safetensors",
             "pytorch_model-00001-of-00002.bin",
+            "vocab.txt",
+            "model.ende.intgemm.alphas.bin",
+            "vocab.deen.spm",
+            "lex.50.50.ende.s2t.bin",
         ] {
             assert!(is_model_file(name), "{name}");
         }
@@ -226,6 +273,8 @@ mod tests {
             "training_args.json",
             "training_args.bin",
             ".hidden.safetensors",
+            "model.ende/../../secret.bin",
+            "firefox.json",
             "../config.json",
             "../other.safetensors",
             "sub/model.safetensors",

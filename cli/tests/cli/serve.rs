@@ -460,3 +460,56 @@ fn the_models_are_listed_with_sizes_and_sums() {
     let empty = scratch("serve-others-empty");
     run(&["serve", "--page", text(&page), "--models", text(&empty)], "").fails(1, &["config.json"]);
 }
+
+#[test]
+fn a_page_gets_every_file_that_a_model_needs() {
+    let page = page("needs");
+    let folder = scratch("serve-needs");
+    let copies = |name: &str, files: &[(&str, PathBuf)]| {
+        let model = folder.join(name);
+        fs::create_dir_all(&model).unwrap();
+        for (file, from) in files {
+            fs::copy(from, model.join(file)).unwrap();
+        }
+        model
+    };
+    let bart = Path::new(&model("bart")).to_owned();
+    let data = |name: &str| bart.join("../..").join(name);
+    let tokenizers = data("tokenizers");
+    let of_bart =
+        [("config.json", bart.join("config.json")), ("model.safetensors", bart.join("model.safetensors"))];
+    let older = [
+        ("vocab.json", tokenizers.join("older.bart-vocab.json")),
+        ("merges.txt", tokenizers.join("older.bart-merges.txt")),
+    ];
+    copies("bart-en-de", &[&of_bart[..], &older].concat());
+    // as `models get` puts them: one folder deeper
+    let student = data("firefox/joint");
+    let files = ["model.ende.intgemm.alphas.bin", "vocab.deen.spm", "lex.50.50.ende.s2t.bin"];
+    copies("firefox/tiny", &files.map(|file| (file, student.join(file))));
+    let server = Server::start(&["--page", text(&page), "--models", text(&folder)]);
+    let list: serde_json::Value = serde_json::from_str(server.get("/models.json").text()).unwrap();
+    let models = list["models"].as_array().unwrap();
+    let [.., bart, firefox] = &models[..] else { panic!("{models:?}") };
+    let names = |model: &serde_json::Value| {
+        let names: Vec<String> = model["files"].as_object().unwrap().keys().cloned().collect();
+        for name in &names {
+            let url = format!("/{}{name}", model["url"].as_str().unwrap());
+            assert_eq!(server.get(&url).status, 200, "{url}");
+        }
+        names
+    };
+    assert_eq!(names(bart), ["config.json", "merges.txt", "model.safetensors", "vocab.json"]);
+    assert_eq!(
+        (&firefox["family"], &firefox["pairs"]),
+        (&"firefox".into(), &serde_json::json!([["en", "de"]]))
+    );
+    let mut sorted = files;
+    sorted.sort();
+    assert_eq!(names(firefox), sorted);
+
+    // a compressed file is not for pages
+    let packed =
+        copies("packed", &[("model.ende.intgemm8.bin.gz", data("firefox/split/model.ende.intgemm8.bin.gz"))]);
+    run(&["serve", "--page", text(&page), "--models", text(&packed)], "").fails(1, &["gunzip", ".bin.gz"]);
+}

@@ -31,14 +31,25 @@ export function shardsOf(index: Uint8Array): string[] {
   return [...names].filter((name) => /^[\w.-]+$/.test(name) && !name.startsWith('.')).sort();
 }
 
+/** The files of a Firefox student among these names: its weights, best first as in the engine, and the others. Undefined for other models. */
+export function studentFiles(names: readonly string[]): { weights: string; small: string[] } | undefined {
+  if (names.includes('config.json')) return undefined;
+  const ends = ['.intgemm.alphas.bin', '.intgemm8.bin', '.bin'];
+  const weights = ends.map((end) => names.find((name) => name.startsWith('model.') && name.endsWith(end))).find(Boolean);
+  const small = names.filter((name) => /^(?:(?:src|trg)?vocab\..*spm|lex.*\.bin|generation_config\.json)$/.test(name));
+  return weights === undefined ? undefined : { weights, small };
+}
+
 /** Whether source and target have separate vocabularies, by `tokenizer_config.json`. */
 export function hasTargetVocabulary(tokenizerConfig: Uint8Array | undefined): boolean {
   const config = tokenizerConfig && (parseJson(tokenizerConfig) as { separate_vocabs?: unknown } | undefined);
   return config?.separate_vocabs === true;
 }
 
-/** Source and target language, by `tokenizer_config.json` of a Marian model. */
-export function pairOf(tokenizerConfig: Uint8Array | undefined): [string, string] | null {
+/** Source and target language, by `tokenizer_config.json` of a Marian model, or by the name of a student's weights: `model.ende.…`. */
+export function pairOf(tokenizerConfig: Uint8Array | undefined, student?: string): [string, string] | null {
+  const named = /^model\.([a-z]{2})([a-z]{2})\./.exec(student ?? '');
+  if (named) return [named[1]!, named[2]!];
   const config = tokenizerConfig && (parseJson(tokenizerConfig) as Json);
   const codes = [config?.['source_lang'], config?.['target_lang']];
   return codes.every((code) => typeof code === 'string' && /^[A-Za-z]{2,3}([_-]\w{2,8})*$/.test(code))

@@ -12,6 +12,7 @@ import {
   type OpenFolder,
   pairOf,
   shardsOf,
+  studentFiles,
   type TextFiles,
   textFiles,
   WEIGHTS,
@@ -41,14 +42,15 @@ export async function openRemoteFolder(options: RemoteOptions): Promise<OpenFold
   const { progress } = modelCache;
   try {
     progress.expect(address.expected ?? []);
-    const small = await receiveSmall(options, files);
-    const weights = await openWeights(options, files, small);
+    const student = studentFiles(Object.keys(options.manifest));
+    const small = student ? new Map<string, Download>() : await receiveSmall(options, files);
+    const weights = student ? await openStudent(options, files, student) : await openWeights(options, files, small);
     progress.only(files.map(({ name }) => name));
     await modelCache.checkRoom(files.reduce((sum, file) => sum + file.size - file.loaded, 0));
     const complete = receiveWeights(options, weights);
     complete.catch(() => {}); // Callers await it; the engine gets the failure through `arrived`.
     const failure = () => weights.find((file) => file.failure !== undefined)?.failure;
-    const pair = pairOf(whole(small.get('tokenizer_config.json')));
+    const pair = pairOf(whole(small.get('tokenizer_config.json')), student?.weights);
     const loaded = ({ family, languages }: EngineInfo['model']) => modelCache.about({ family, languages, pair });
     const forget = (damaged: string) => modelCache.forget(damaged);
     return { host: { label: address.label, files: files satisfies HostFile[] }, complete, failure, loaded, forget, close };
@@ -140,6 +142,21 @@ function reportNoText({ address, modelCache }: RemoteOptions, family: string | u
     code: 'no-tokenizer',
     values: { name: address.label },
   });
+}
+
+/** Receives a Firefox student's small files. Its checksums name them, because a folder cannot be listed. */
+async function openStudent(
+  options: RemoteOptions,
+  files: Download[],
+  { weights, small }: { weights: string; small: string[] },
+): Promise<Download[]> {
+  await settled(small.map(async (name) => {
+    const file = await receive(options, name, false);
+    if (file) files.push(file);
+  }));
+  const file = await openFile(options, weights, files);
+  if (file instanceof Download) return [file];
+  throw file;
 }
 
 /** The weights' files with their lengths, in the order of download. */
