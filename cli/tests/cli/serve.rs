@@ -464,7 +464,7 @@ fn the_models_are_listed_with_sizes_and_sums() {
 #[test]
 fn a_page_gets_every_file_that_a_model_needs() {
     let page = page("needs");
-    let folder = scratch("serve-needs");
+    let folder = scratch("serve-every-file");
     let copies = |name: &str, files: &[(&str, PathBuf)]| {
         let model = folder.join(name);
         fs::create_dir_all(&model).unwrap();
