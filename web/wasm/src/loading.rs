@@ -96,6 +96,8 @@ pub async fn load(
     }
     host.progress(js_object([("stage", "device".into()), ("notice", device.notice(choice).into())]));
     let model = arrived(folder, || Model::from_files(folder.files.clone())).await?;
+    // the shortlist of a Firefox model, which is read before its weights
+    arrived(folder, || model.shortlist().map(drop)).await?;
 
     let mut loading = Loading::with_weights(&device, &model, weights)?;
     if device.gpu().is_some() {
