@@ -6,6 +6,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import type * as Documents from '../ts/documents.ts';
 import type * as Train from '../ts/train.ts';
 import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
+import { FIREFOX_CASE, FIREFOX_FOLDER } from './support/firefox.ts';
 import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
 import { expectWithin } from './support/machine.ts';
 import type { TestServer } from './support/server.ts';
@@ -451,14 +452,19 @@ test('a full quota', async ({ api, server, context }) => {
   expect(server.requestsFor(WEIGHTS).length).toBe(1);
 });
 
-test('a chosen folder', async ({ api, server }) => {
-  await api.evaluate(() => {
+/** As a person does; the page's only `input` has the files then. */
+async function chooseFolder(page: Page, folder: string): Promise<void> {
+  await page.evaluate(() => {
     const input = document.createElement('input');
     input.type = 'file';
     input.webkitdirectory = true;
     document.body.append(input);
   });
-  await api.setInputFiles('input', MODEL_FOLDER.replace(/\/$/, ''));
+  await page.setInputFiles('input', folder.replace(/\/$/, ''));
+}
+
+test('a chosen folder', async ({ api, server }) => {
+  await chooseFolder(api, MODEL_FOLDER);
   const outcome = await api.evaluate(async () => {
     const { files } = document.querySelector('input')!;
     const translator = await wordloom.Translator.create({ device: 'cpu', model: files! });
@@ -478,6 +484,18 @@ test('a chosen folder', async ({ api, server }) => {
   expect(outcome.messages[1]).toMatch(/^input: .*config\.json/);
   expect(outcome.messages[2]).toMatch(/^input: .*vocab\.json/);
   expect(server.requestsFor('/model/')).toEqual([]);
+});
+
+test("a chosen folder of Firefox's", async ({ api }) => {
+  await chooseFolder(api, FIREFOX_FOLDER);
+  const text = await api.evaluate(async (source) => {
+    const { files } = document.querySelector('input')!;
+    const translator = await wordloom.Translator.create({ device: 'cpu', model: files! });
+    const { text } = await translator.translate(source);
+    translator.destroy();
+    return text;
+  }, FIREFOX_CASE.source);
+  expect(text).toBe(FIREFOX_CASE.text);
 });
 
 test('the handle of a directory', async ({ api, server }) => {

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@playwright/test';
 import { parseModelList } from '../ts/model-list.ts';
+import { FIREFOX_CASE, FIREFOX_FOLDER } from './support/firefox.ts';
 import { watch } from './support/page.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
@@ -13,7 +14,6 @@ const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 /** The binary that cargo's tests have built. */
 const BINARY = process.env['WORDLOOM'] ?? path(`../../target/debug/wordloom${SUFFIX}`);
 
-const FIREFOX = path('../../tests/data/firefox/joint');
 
 let server: ChildProcess;
 let url: string;
@@ -21,7 +21,7 @@ let url: string;
 test.beforeAll(async () => {
   expect(existsSync(BINARY), `${BINARY} is missing: run \`cargo build\``).toBe(true);
   // The newly built page, because the binary may contain an older one.
-  const models = [path('../../tests/data/models/marian_tied'), FIREFOX].flatMap((folder) => ['--models', folder]);
+  const models = [path('../../tests/data/models/marian_tied'), FIREFOX_FOLDER].flatMap((folder) => ['--models', folder]);
   server = spawn(BINARY, ['serve', '--port', '0', '--page', path('../../cli/site'), ...models], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
   expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
@@ -50,13 +50,20 @@ test('its list of models is read without a complaint', async () => {
   }
 });
 
-test('a Firefox model that the server has is offered', async ({ page }) => {
+test('a Firefox model that the server has is a click away', async ({ page }) => {
   const complaints = watch(page);
+  const output = page.getByTestId('output');
   await page.goto(url);
-  await page.getByRole('textbox', { name: 'English' }).fill('Where is the train station?');
+  await page.getByRole('textbox', { name: 'English' }).fill(FIREFOX_CASE.source);
   await page.getByRole('button', { name: /^To: / }).click();
   const away = page.getByRole('dialog').getByRole('region', { name: 'To download' });
   await expect(away.getByRole('button', { name: /joint/ })).toHaveText(/^GermanDeutschjoint · 0\.5 MB/);
+  await away.getByRole('button', { name: /joint/ }).click();
+  await expect(output).toHaveText(FIREFOX_CASE.text);
+  // stored: it needs no request the second time
+  await page.route('**/models/joint/**', (route) => route.abort());
+  await page.reload();
+  await expect(output).toHaveText(FIREFOX_CASE.text);
   expect(complaints).toEqual([]);
 });
 
