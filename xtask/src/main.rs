@@ -30,6 +30,7 @@ use std::process::ExitCode;
 
 use lexopt::prelude::*;
 use tiers::Tier;
+use web::Parts;
 
 const HELP: &str = "\
 Developer commands of Wordloom
@@ -52,7 +53,8 @@ Commands:
   bench --check   Judge speed against bounds with room to spare; run it on a quiet machine
   web             Build the wasm module, the npm package (web/dist) and the page (cli/site), as
                   far as something has changed; say their sizes, and fail if they are too large
-  web --serve     Build the wasm module, then serve the page for development, until Ctrl-C
+  web --modules   Build the wasm modules alone
+  web --serve     Build the wasm modules, then serve the page for development, until Ctrl-C
   fuzz            Fuzz every reader of files for an hour, or as long as --seconds of each say;
                   needs a nightly compiler and cargo-fuzz
   fuzz TARGET     One of them: a file of fuzz/targets
@@ -71,7 +73,7 @@ enum Task {
     Setup,
     Test(Tier),
     Bench { check: bool },
-    Web { serve: bool },
+    Web(Parts),
     Fuzz { target: Option<String>, seconds: u64 },
     Licences,
 }
@@ -96,8 +98,8 @@ fn main() -> ExitCode {
         Task::Setup => setup::run().is_empty(),
         Task::Test(tier) => tiers::run(tier),
         Task::Bench { check } => bench::run(check),
-        Task::Web { serve } => {
-            web::run(serve).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
+        Task::Web(parts) => {
+            web::run(parts).inspect_err(|error| anstream::eprintln!("error: {error}")).is_ok()
         }
         Task::Fuzz { target, seconds } => {
             let run = fuzz::run(target.as_deref(), seconds);
@@ -136,11 +138,12 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
         (["test", "corpora"], None) => Ok(Task::Test(Tier::Corpora)),
         (["bench"], None) => Ok(Task::Bench { check: false }),
         (["bench"], Some("check")) => Ok(Task::Bench { check: true }),
-        (["web"], None) => Ok(Task::Web { serve: false }),
+        (["web"], None) => Ok(Task::Web(Parts::All)),
+        (["web"], Some("modules")) => Ok(Task::Web(Parts::Modules)),
         (["fuzz"], None) => Ok(fuzzing(None, seconds)),
         (["fuzz", target], None) => Ok(fuzzing(Some(target), seconds)),
         (["licences"], None) => Ok(Task::Licences),
-        (["web"], Some("serve")) => Ok(Task::Web { serve: true }),
+        (["web"], Some("serve")) => Ok(Task::Web(Parts::ModulesThenServe)),
         ([], _) => Err("a command is missing".into()),
         (words, None) => Err(format!("there is no command {:?}", words.join(" ")).into()),
         (words, Some(option)) => Err(format!("{:?} has no option --{option}", words.join(" ")).into()),
@@ -174,13 +177,14 @@ mod tests {
         assert_eq!(parsed("test unit"), Ok(Task::Test(Tier::Unit)));
         assert_eq!(parsed("test --help"), Ok(Task::Help));
         assert_eq!(parsed("bench --check"), Ok(Task::Bench { check: true }));
-        assert_eq!(parsed("web"), Ok(Task::Web { serve: false }));
+        assert_eq!(parsed("web"), Ok(Task::Web(Parts::All)));
+        assert_eq!(parsed("web --modules"), Ok(Task::Web(Parts::Modules)));
         assert_eq!(parsed("licences"), Ok(Task::Licences));
         let fuzz =
             |target: Option<&str>, seconds| Ok(Task::Fuzz { target: target.map(str::to_owned), seconds });
         assert_eq!(parsed("fuzz"), fuzz(None, super::fuzz::SECONDS));
         assert_eq!(parsed("fuzz trace --seconds 60"), fuzz(Some("trace"), 60));
-        assert_eq!(parsed("web --serve"), Ok(Task::Web { serve: true }));
+        assert_eq!(parsed("web --serve"), Ok(Task::Web(Parts::ModulesThenServe)));
     }
 
     #[test]

@@ -87,15 +87,15 @@ fn checks(tier: Tier) -> Vec<Check> {
                 words(&format!("clippy --locked {selection} -- -D warnings"))
             };
             let format = Check::new("format", words("fmt --all --check"));
-            let lints =
-                Check::new("lints", words("clippy --workspace --all-targets --locked -- -D warnings"));
-            // Most of a build for browsers runs on one core, and so do the lints of one package. They share no folder of cargo's.
-            let builds = [web::build(), wasm::lints(), docs].into_iter().chain(FEATURES.iter().map(alone));
-            // Before the tests, because the command contains the page.
-            let builds = Check::two_at_a_time("builds", builds.collect());
+            let lints = words("clippy --workspace --all-targets --locked -- -D warnings");
+            // The optimizer of modules for browsers has one core, and lints fill the other. They share no folder of cargo's.
+            let builds = [web::build_modules(), lints, wasm::lints(), docs];
+            let builds = builds.into_iter().chain(FEATURES.iter().map(alone)).collect();
+            // After the lints, because they read the page, and before the tests, because the command contains it.
+            let builds = Check::two_at_a_time("builds", builds).then_two_at_a_time(vec![web::build()]);
             let tests = Check::new("tests", words("test --workspace --locked --no-fail-fast"));
             let ([module, python], [browser, _, page]) = (python::checks(), in_browsers());
-            vec![format, lints, builds, tests, module, python, browser, page]
+            vec![format, builds, tests, module, python, browser, page]
         }
     }
 }

@@ -20,6 +20,8 @@ pub fn install() -> Result<(), String> {
     // Not `--locked`, because its lock file does not build.
     let mut command = cargo();
     command.args(["install", "wasm-bindgen-cli", "--version", &version, "--root", ROOT]);
+    // It runs for seconds: most of the time that a full optimization takes would be lost.
+    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     process::run_shown(&mut command)
         .map_err(|failure| format!("cargo: {failure}; run `{}`", process::line(&command)))
 }

@@ -14,12 +14,21 @@ use crate::terminal::heading;
 use crate::{licences, wasm, wasm_bindgen};
 use steps::Step;
 
-/// Builds everything and measures it. To serve, the page's development server replaces the steps after the module, and
-/// runs until it is stopped.
+/// What to build.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parts {
+    /// Everything, and it is measured.
+    All,
+    Modules,
+    /// The page's development server replaces the steps after the modules, and runs until it is stopped.
+    ModulesThenServe,
+}
+
+/// Builds these parts.
 ///
 /// # Errors
 /// One line with the failure; the failed program has printed more.
-pub fn run(serve: bool) -> Result<(), String> {
+pub fn run(parts: Parts) -> Result<(), String> {
     heading("web");
     // so that a fresh clone needs no other command before this one
     if wasm::find().is_none() {
@@ -32,8 +41,10 @@ pub fn run(serve: bool) -> Result<(), String> {
         node::install_packages()?;
     }
     module::build()?;
-    if serve {
-        return shown(npm_in_web().args(["run", "dev"]));
+    match parts {
+        Parts::All => {}
+        Parts::Modules => return Ok(()),
+        Parts::ModulesThenServe => return shown(npm_in_web().args(["run", "dev"])),
     }
     package().run()?;
     page().run()?;
@@ -94,10 +105,17 @@ pub fn browser_tests() -> Command {
     command
 }
 
-/// This command as a check.
+/// `cargo xtask web` as a check.
 pub fn build() -> Command {
     let mut command = cargo();
     command.args(["xtask", "web"]);
+    command
+}
+
+/// Its modules alone. They take most of its time, and no other build reads them.
+pub fn build_modules() -> Command {
+    let mut command = build();
+    command.arg("--modules");
     command
 }
 

@@ -22,7 +22,7 @@ pub struct ServeOptions {
     /// Folder or OWNER/NAME [default: the built-in ones]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<PathBuf>,
-    /// Another model, its name, or a folder of models; repeatable
+    /// More models: a folder, its parent or a name; repeatable
     #[arg(long, value_name = "MODEL")]
     pub models: Vec<PathBuf>,
     /// Folder of a built page [default: the built-in one]

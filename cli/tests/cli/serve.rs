@@ -511,5 +511,8 @@ fn a_page_gets_every_file_that_a_model_needs() {
     // a compressed file is not for pages
     let packed =
         copies("packed", &[("model.ende.intgemm8.bin.gz", data("firefox/split/model.ende.intgemm8.bin.gz"))]);
-    run(&["serve", "--page", text(&page), "--models", text(&packed)], "").fails(1, &["gunzip", ".bin.gz"]);
+    let refused = run(&["serve", "--page", text(&page), "--models", text(&packed)], "");
+    assert_eq!(refused.output.status.code(), Some(1));
+    let message = "model.ende.intgemm8.bin.gz: a page takes plain files; unpack it with gunzip";
+    assert!(refused.stderr().contains(message), "{}", refused.stderr());
 }
