@@ -18,6 +18,10 @@ const RESTS: f32 = 0.5;
 /// Share of all attention to text that a term's source needs, so that the term has been missed when attention goes on.
 const RESTS_SURELY: f32 = 0.6;
 
+/// Turns that a candidate waits if a better one has more of the terms: banks are there to keep hypotheses with more terms and lower
+/// scores, and few beams go further without those that have neither.
+const SURPASSED: usize = 2;
+
 /// Length of a usual translation, at most: a multiple of the source's tokens, and some more. A longer hypothesis has lost its way: it is
 /// offered its terms anywhere, because attention may rest on their sources no more, and their tokens count for its bank.
 const USUAL: [usize; 2] = [2, 10];
@@ -257,14 +261,15 @@ impl Terms {
         }
     }
 
-    /// Keeps the best of each bank in turn, those of the fullest first, as far as there are beams. Hypotheses that have missed a term
-    /// come last.
+    /// Keeps the best of each bank in turn, those of the fullest first, as far as there are beams. A candidate that a better one of a
+    /// fuller bank surpasses waits for two more turns. Hypotheses that have missed a term come last.
     fn choose(&mut self, beams: &[Beam], candidates: &mut Vec<Candidate>) {
         let Self { after, eos, num_beams, max_new_tokens, .. } = self;
         let length = beams.first().map_or(0, |beam| beam.step_logprobs.len()) + 1;
         let ends = |candidate: &Candidate| length >= *max_new_tokens || eos.contains(&candidate.token);
         // number of better candidates in the same bank: of all, where a hypothesis ends; of those that go on, elsewhere
         let mut seen: Vec<((bool, usize), usize, usize)> = Vec::new();
+        let mut fullest = [0; 2];
         for candidate in candidates.iter() {
             let after = &mut after[candidate.after];
             let bank = (after.missed, after.bank);
@@ -273,9 +278,18 @@ impl Terms {
                 seen.push((bank, 0, 0));
             }
             let (_, all, going) = &mut seen[place];
-            after.rank = if ends(candidate) { *all } else { *going };
+            let fullest = &mut fullest[usize::from(after.missed)];
+            after.rank = match ends(candidate) {
+                true => *all,
+                // a better one with more of the terms takes its turn
+                false if after.bank < *fullest => *going + SURPASSED,
+                false => *going,
+            };
             *all += 1;
-            *going += usize::from(!ends(candidate));
+            if !ends(candidate) {
+                *going += 1;
+                *fullest = after.bank.max(*fullest);
+            }
         }
         let (mut ending, mut going): (Vec<Candidate>, Vec<Candidate>) =
             candidates.iter().partition(|candidate| ends(candidate));
