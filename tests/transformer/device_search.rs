@@ -130,7 +130,10 @@ async fn every_width_precision_and_class_agree() {
         let host = Transformer::load(&Device::Cpu, &host, &mut |_| {}).expect("loads");
         for (class, device) in ["software", "hardware"].into_iter().zip(&gpus) {
             let on_device = load(device);
-            for num_beams in 1..=MAX_BEAMS {
+            // the kernels of a search take scores, whatever the weights are
+            let widths = 1..=MAX_BEAMS;
+            let widths = widths.filter(|width| precision == WeightPrecision::F32 || width.is_power_of_two());
+            for num_beams in widths {
                 for sentences in [1, 1 + 16 / num_beams] {
                     let place = format!("{precision:?}, {class}, {sentences} × {num_beams} beams");
                     let requests = short_requests(&host, sentences, num_beams);
