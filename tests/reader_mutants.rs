@@ -1,5 +1,5 @@
 //! Damaged files of models, tokenizers, traces and glossaries: each is read, or refused with an error, within bounded memory.
-//! Firefox's formats have `firefox_mutants`, PyTorch's `checkpoint_pickle`, documents `document_mutants`.
+//! Firefox's formats have `firefox_mutants`, documents `document_mutants`, PyTorch's pickles `model pickle`.
 #![cfg(feature = "tokenizers")]
 
 use wordloom::model::files::ModelFiles;

@@ -4,15 +4,15 @@ use wordloom_corpus::{Report, Summary};
 
 use crate::CliError;
 use crate::output::Output;
-use crate::table::number;
+use crate::table::{counted, number};
 
 /// Columns of the longest bar.
 const BAR: f64 = 32.0;
 
 pub fn print(output: &mut Output, summary: &Summary) -> Result<(), CliError> {
     let Summary { report, parts, run_rows, run_tokens, run_seconds, bad_row_files } = summary;
-    let parts_are = if *parts == 1 { "1 part".to_owned() } else { format!("{parts} parts") };
-    output.line(&format!("{} rows in {parts_are}", report.rows))?;
+    let (rows, parts) = (counted(report.rows as usize, "row"), counted(*parts as usize, "part"));
+    output.line(&format!("{rows} in {parts}"))?;
     let texts = report.texts();
     if texts > 0 {
         let share = 100.0 * report.duplicates as f64 / texts as f64;
@@ -40,7 +40,10 @@ pub fn print(output: &mut Output, summary: &Summary) -> Result<(), CliError> {
     histogram(output, "texts by trust", tenths.zip(report.trust))?;
     if let Some(file) = bad_row_files.first() {
         let others = bad_row_files.len() - 1;
-        let more = if others > 0 { format!(", and {others} files beside it") } else { String::new() };
+        let more = match others {
+            0 => String::new(),
+            _ => format!(", and {} beside it", counted(others, "file")),
+        };
         output.line(&format!("bad rows, with the reasons: {}{more}", file.display()))?;
     }
     output.flush()

@@ -622,7 +622,7 @@ fn bad_data_and_usage_are_said_in_one_line() {
     let dev = training.folder.join("dev.tsv");
     fs::write(&dev, good.lines().take(5).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     let trained = training.trains("overlap", &["--max-steps", "2", "--dev", text(&dev)]);
-    assert!(trained.stderr().contains("5 pairs left out, because their source is also in the dev set"));
+    assert!(trained.stderr().contains("5 pairs left out, because the source is also in the dev set"));
     // a vocabulary that the text does not support
     let arguments =
         ["train", "--pairs", text(&pairs), "--out", &training.path("large"), "--vocabulary", "90000"];

@@ -9,6 +9,7 @@ use super::defaults;
 use super::error::SessionError;
 use super::hash::hash;
 use super::options::PairSource;
+use super::words::counted;
 
 /// Training and dev pairs.
 #[derive(Clone, Debug)]
@@ -57,9 +58,8 @@ impl Corpus {
         }
         let kept = without_overlap(train, &dev);
         if kept.removed > 0 {
-            let line =
-                format!("{} pairs left out, because their source is also in the dev set", kept.removed);
-            notes.push(line);
+            let left_out = counted(kept.removed as u64, "pair");
+            notes.push(format!("{left_out} left out, because the source is also in the dev set"));
         }
         if kept.pairs.is_empty() {
             let problem = "no pair is left to train on; every source is also in the dev set";

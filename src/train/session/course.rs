@@ -17,7 +17,7 @@ use super::observer::{Facts, Observer};
 use super::options::Options;
 use super::pace::Pace;
 use super::preparation::About;
-use super::words::{duration, grouped};
+use super::words::{counted, duration, grouped};
 use super::{checkpoints, defaults};
 use crate::device::Device;
 use crate::model::Model;
@@ -236,7 +236,7 @@ impl Session {
 
     fn reason(&self, ending: Ending) -> String {
         let state = self.run.state();
-        let amount = format!("{} steps, {}", grouped(state.steps), duration(state.seconds));
+        let amount = format!("{}, {}", counted(state.steps, "step"), duration(state.seconds));
         match ending {
             Ending::Steps | Ending::Minutes => format!("finished after {amount}"),
             Ending::Patience => format!(

@@ -13,6 +13,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 pair`, `12,345 pairs`
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// `40 s`, `12 min`, `3.5 h`
 pub fn duration(seconds: f64) -> String {
     match seconds {
@@ -29,6 +34,7 @@ mod tests {
     #[test]
     fn numbers_for_readers() {
         assert_eq!([7, 123_456, 1_234_567].map(grouped), ["7", "123,456", "1,234,567"]);
+        assert_eq!([1, 0, 2000].map(|pairs| counted(pairs, "pair")), ["1 pair", "0 pairs", "2,000 pairs"]);
         assert_eq!([40.4, 720.0, 12_600.0].map(duration), ["40 s", "12 min", "3.5 h"]);
     }
 }
