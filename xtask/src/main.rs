@@ -164,7 +164,7 @@ fn enter_repository() -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Task, Tier, parse};
+    use super::{Parts, Task, Tier, parse};
 
     fn parsed(line: &str) -> Result<Task, String> {
         parse(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
