@@ -191,7 +191,7 @@ fn hundreds_of_texts_on_the_cpu() {
 
 #[test]
 fn dozens_of_texts_on_a_gpu() {
-    soak(&Device::Gpu(pollster::block_on(common::gpu())), 40, 60);
+    soak(&Device::Gpu(pollster::block_on(common::gpu())), 20, 30);
 }
 
 #[test]

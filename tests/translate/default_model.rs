@@ -19,7 +19,9 @@ fn cases() -> Vec<Value> {
 fn cases_of(folder: &str) -> Vec<Value> {
     let text = read(&repository(folder).join("expected.json"));
     let json: Value = serde_json::from_slice(&text).expect("sound JSON");
-    json["cases"].as_array().expect("cases").clone()
+    let cases = json["cases"].as_array().expect("cases");
+    assert!(cases.len() >= 40);
+    cases.clone()
 }
 
 fn ids(value: &Value) -> Vec<u32> {
@@ -74,14 +76,15 @@ async fn every_stored_translation_of_other_models_is_found() {
         "models/tatoeba-fr-en-q8",
     ] {
         let model = Model::load(repository(folder)).expect("sound");
-        for device in devices().await {
-            finds_all(&device, &model, PrecisionChoice::Auto, &cases_of(folder)).await;
-        }
+        let cases = cases_of(folder);
+        finds_all(&Device::Cpu, &model, PrecisionChoice::Auto, &cases).await;
+        // in the shapes of the embedded model, of which a software adapter translates all
+        let some: Vec<Value> = cases.into_iter().step_by(4).collect();
+        finds_all(&Device::Gpu(gpu().await), &model, PrecisionChoice::Auto, &some).await;
     }
 }
 
 async fn finds_all(device: &Device, model: &Model, precision: PrecisionChoice, cases: &[Value]) {
-    assert!(cases.len() >= 40);
     let sources: Vec<_> = cases.iter().map(|case| ids(&case["source_ids"])).collect();
     let transformer = &Transformer::load_with_weights(device, model, precision, &mut |_| {}).expect("loads");
     let tokenizer = model.tokenizer().expect("sound");
@@ -108,7 +111,7 @@ async fn a_sentence_does_not_depend_on_its_neighbours() {
         let translator = translator(&device);
         for beams in [1, 3] {
             let together = generate(translator.transformer(), &sources, &with_beams(beams)).await;
-            for (source, expected) in sources.iter().zip(&together).step_by(5) {
+            for (source, expected) in sources.iter().zip(&together).step_by(8) {
                 let alone =
                     generate(translator.transformer(), std::slice::from_ref(source), &with_beams(beams))
                         .await;
