@@ -14,7 +14,6 @@ const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 /** The binary that cargo's tests have built. */
 const BINARY = process.env['WORDLOOM'] ?? path(`../../target/debug/wordloom${SUFFIX}`);
 
-
 let server: ChildProcess;
 let url: string;
 
