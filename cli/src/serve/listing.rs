@@ -123,7 +123,7 @@ pub fn entry(about: About, files: ModelFiles, url: &str, hashes: bool) -> Result
         pairs,
         languages,
         bytes: listed.values().map(|file| file.bytes).sum(),
-        licence: licence.unwrap_or_else(|| "not stated".to_owned()),
+        licence: licence.unwrap_or_else(|| "licence not stated".to_owned()),
         url: url.to_owned(),
         files: listed,
     })
