@@ -63,7 +63,7 @@ pub mod train;
 pub mod transformer;
 pub mod translate;
 
-// Modules for tests and benchmarks. No release keeps them stable.
+// Modules for our own programs, tests and benchmarks. No release keeps them stable.
 #[doc(hidden)]
 pub mod activation;
 #[doc(hidden)]
@@ -78,6 +78,8 @@ pub mod join;
 pub mod json_problem;
 #[doc(hidden)]
 pub mod kernels;
+#[doc(hidden)]
+pub mod readable;
 #[doc(hidden)]
 pub mod scores;
 #[doc(hidden)]

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wordloom::evaluate::{Bleu, Chrf, EvaluateError, Required, Rouge, bleu, chrf, rouge};
+use wordloom::readable::counted;
 
 use super::lines::Lines;
 use super::output::Output;
-use super::table::counted;
 use super::{CliError, notice};
 
 #[derive(clap::Args)]

@@ -13,13 +13,13 @@ use wordloom::model::config::{
 };
 use wordloom::model::files::ModelFiles;
 use wordloom::precision::PrecisionChoice;
+use wordloom::readable::counted;
 use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
 use super::output::Output;
 use super::setup::{DeviceArguments, model_files, whole};
-use super::table::counted;
 use trial::Trial;
 
 #[derive(clap::Args)]

@@ -3,8 +3,7 @@
 use wordloom::decode::DecodeError;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::GenerationConfig;
-
-use super::table::counted;
+use wordloom::readable::counted;
 
 /// The tokens that an attention mask selects.
 pub struct Unpadded {

@@ -7,6 +7,7 @@ use serde_json::json;
 use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject};
+use wordloom::readable::counted;
 use wordloom::text::{Direction, Tokenizer};
 use wordloom::transformer::{Cancel, Score, ScoreError, ScoreRequest};
 use wordloom::translate::resolve_languages;
@@ -17,7 +18,6 @@ use super::masks::global_tokens;
 use super::output::{Output, check_named};
 use super::progress::Progress;
 use super::setup::{AttentionArguments, DeviceArguments, ModelArguments, count};
-use super::table::counted;
 use super::{CliError, interrupt};
 
 #[derive(clap::Args)]

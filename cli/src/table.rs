@@ -27,11 +27,6 @@ pub fn table(
     Ok(())
 }
 
-/// "1 line", "2 lines".
-pub fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// A number with about three digits.
 pub fn number(value: f64) -> String {
     match value.abs() {

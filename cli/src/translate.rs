@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use wordloom::evaluate::{EvaluateError, bleu, chrf};
 use wordloom::model::generation_config::GenerationConfig;
+use wordloom::readable::counted;
 use wordloom::text::Direction;
 use wordloom::transformer::Cancel;
 use wordloom::translate::{
@@ -237,8 +238,8 @@ impl Totals {
         let &Self { sentences, tokens, log_probability, time } = self;
         let mean = |count: usize| log_probability / count.max(1) as f64;
         format!(
-            "attention: {kinds}: {sentences} sentence{} in {:.2} s, log-probability {:.3} a sentence, {:.4} a token",
-            if sentences == 1 { "" } else { "s" },
+            "attention: {kinds}: {} in {:.2} s, log-probability {:.3} a sentence, {:.4} a token",
+            counted(sentences, "sentence"),
             time.as_secs_f64(),
             mean(sentences),
             mean(tokens)

@@ -29,18 +29,6 @@ pub fn percent(share: f32) -> String {
     }
 }
 
-/// `1 token`, `2 tokens`.
-pub fn counted(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {}", several(one)) }
-}
-
-fn several(one: &str) -> String {
-    match one.strip_suffix("sis") {
-        Some(stem) => format!("{stem}ses"),
-        None => format!("{one}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,7 +43,5 @@ mod tests {
     fn numbers_are_written_as_people_do() {
         assert_eq!(signed(-0.456, 2), "−0.46");
         assert_eq!([0.834, 0.0123, 0.0004].map(percent), ["83 %", "1.2 %", "< 0.1 %"]);
-        assert_eq!(counted(1, "token"), "1 token");
-        assert_eq!(counted(3, "hypothesis"), "3 hypotheses");
     }
 }

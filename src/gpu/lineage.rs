@@ -7,6 +7,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Gpu;
 
+use crate::readable::counted;
+
 /// An event that a user should hear of, because work takes another course.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceNews {
@@ -36,11 +38,8 @@ impl fmt::Display for DeviceNews {
                 write!(f, "the GPU `{lost}` was lost ({reason}); going on with {by}")
             }
             Self::Smaller { adapter, sentences } => {
-                let plural = if *sentences == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "`{adapter}` is out of memory; batches have {sentences} sentence{plural} from now on"
-                )
+                let most = counted(*sentences, "sentence");
+                write!(f, "`{adapter}` is out of memory; batches have {most} from now on")
             }
         }
     }

@@ -70,7 +70,7 @@ pub use maps::{LayerAttention, Map};
 pub use quantize::QuantizeError;
 pub use self_attention::{Globals, SelfAttentionChoice, SelfAttentionError, SelfAttentionKind, TokenBlocks};
 pub use shortlist::{Shortlist, ShortlistVocabularies};
-pub use student_files::firefox_files;
+pub use student_files::{firefox_files, is_firefox_file};
 pub use switches::{SwitchError, Switches};
 #[cfg(feature = "tokenizers")]
 pub use tokenizer::read_fast_tokenizer;

@@ -35,21 +35,19 @@ impl StudentFiles {
         let names = files.names()?;
         let Some(weights) = weights(files, &names)? else { return Ok(None) };
         let vocabularies = vocabularies(files, &names, &weights)?;
-        let shortlist = one(files, &names, |name| name.starts_with("lex") && name.ends_with(".bin"))?;
+        let shortlist = one(files, &names, is_shortlist)?;
         Ok(Some(Self { weights, vocabularies, shortlist }))
     }
 }
 
 fn weights(files: &ModelFiles, names: &[String]) -> Result<Option<String>, ModelError> {
-    let is_model = |name: &str| name.starts_with("model.");
-    let suffixes = [".intgemm.alphas.bin", ".intgemm8.bin", ".bin"];
-    for suffix in suffixes {
-        let found = one(files, names, |name| is_model(name) && name.ends_with(suffix))?;
+    for suffix in [".intgemm.alphas.bin", ".intgemm8.bin", ".bin"] {
+        let found = one(files, names, |name| is_weights(name) && name.ends_with(suffix))?;
         if found.is_some() {
             return Ok(found);
         }
     }
-    match one(files, names, |name| is_model(name) && name.ends_with(".npz"))? {
+    match one(files, names, |name| name.starts_with("model.") && name.ends_with(".npz"))? {
         Some(name) => Err(ModelError::UnreadableWeights { file: files.file_label(&name) }),
         None => Ok(None),
     }
@@ -61,7 +59,7 @@ fn vocabularies(
     names: &[String],
     weights: &str,
 ) -> Result<Option<[String; 2]>, ModelError> {
-    let spm = |start: &str| one(files, names, |name| name.starts_with(start) && name.ends_with(".spm"));
+    let spm = |start: &str| one(files, names, |name| name.starts_with(start) && is_vocabulary(name));
     if let (Some(source), Some(target)) = (spm("srcvocab.")?, spm("trgvocab.")?) {
         return Ok(Some([source, target]));
     }
@@ -97,6 +95,24 @@ fn one(
             other: (*other).clone(),
         }),
     }
+}
+
+/// Whether a Firefox model has files of this name, but for `.gz`.
+pub fn is_firefox_file(name: &str) -> bool {
+    is_weights(name) || is_vocabulary(name) || is_shortlist(name)
+}
+
+fn is_weights(name: &str) -> bool {
+    name.starts_with("model.") && name.ends_with(".bin")
+}
+
+fn is_vocabulary(name: &str) -> bool {
+    let starts = ["vocab.", "srcvocab.", "trgvocab."];
+    starts.iter().any(|start| name.starts_with(start)) && name.ends_with(".spm")
+}
+
+fn is_shortlist(name: &str) -> bool {
+    name.starts_with("lex") && name.ends_with(".bin")
 }
 
 /// The names of a Firefox model's files in a folder: weights, vocabularies, shortlist. `None` for other models.

@@ -12,8 +12,6 @@ use super::{TextError, Vocabulary};
 const FIRST_BYTE: u32 = 3;
 /// Default number of `<extra_id_N>`, which ByT5 counts upwards, unlike T5.
 const EXTRA_IDS: u32 = 125;
-/// Limit on the number of tokens that a configuration adds; a larger number is a mistake.
-const MOST_TOKENS: u32 = 1 << 16;
 
 /// Text to token ids and back, equal to `ByT5Tokenizer`. It has no file but `tokenizer_config.json`.
 #[derive(Debug)]
@@ -51,7 +49,7 @@ impl ByteTokenizer {
         let (with_role, others) = config.roles_and_others()?;
         added.extend(with_role);
         if others.is_empty() {
-            let extra = config.extra_ids.unwrap_or(EXTRA_IDS).min(MOST_TOKENS);
+            let extra = config.extra_ids.unwrap_or(EXTRA_IDS);
             added.extend((0..extra).map(|index| AddedToken::special(&format!("<extra_id_{index}>"))));
         }
         added.extend(others);

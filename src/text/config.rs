@@ -11,6 +11,9 @@ use super::added_tokens::AddedToken;
 
 const FILE: &str = "tokenizer_config.json";
 
+/// Limit on the numbers of tokens that a file asks for; a larger one is a mistake.
+const MOST_ADDED: u32 = 1 << 16;
+
 /// The keys of `tokenizer_config.json` that change tokenization. Absent and `null` are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -98,7 +101,14 @@ impl TokenizerConfig {
     /// [`TextError::Malformed`], [`TextError::Damaged`]
     pub(super) fn parse(file: Option<&[u8]>) -> Result<Self, TextError> {
         let Some(bytes) = file else { return Ok(Self::default()) };
-        serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))
+        let config: Self = serde_json::from_slice(bytes).map_err(|error| TextError::of_json(FILE, &error))?;
+        for (name, number) in [("extra_ids", config.extra_ids), ("offset", config.offset)] {
+            if let Some(number) = number.filter(|&number| number > MOST_ADDED) {
+                let reason = format!("{name} is {number}, and can be at most {MOST_ADDED}");
+                return Err(TextError::Malformed { file: FILE.to_owned(), reason });
+            }
+        }
+        Ok(config)
     }
 
     /// Sets the tokens that the class has by default.

@@ -52,14 +52,11 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Limit on the number of tokens that a configuration adds; a larger number is a mistake.
-const MOST_TOKENS: u32 = 1 << 16;
-
 /// SentencePiece's own ids, then `<extra_id_N>` in descending order. Returns vocabulary and special tokens.
 fn t5(spm: &SentencePiece, names: &Names, extra_ids: u32) -> (Vocabulary, Vec<String>) {
     let mut vocabulary = Vocabulary::of_tokens(pieces(spm, 0, 0));
     let mut special = [names.eos, names.unknown, names.pad].map(str::to_owned).to_vec();
-    for index in (0..extra_ids.min(MOST_TOKENS)).rev() {
+    for index in (0..extra_ids).rev() {
         let token = format!("<extra_id_{index}>");
         vocabulary.id_or_next(&token);
         special.push(token);
@@ -69,7 +66,6 @@ fn t5(spm: &SentencePiece, names: &Names, extra_ids: u32) -> (Vocabulary, Vec<St
 
 /// Padding, end, two masks and `<unk_N>`, then the pieces after padding and end. Returns vocabulary and special tokens.
 fn pegasus(spm: &SentencePiece, names: &Names, offset: u32) -> (Vocabulary, Vec<String>) {
-    let offset = offset.min(MOST_TOKENS);
     let mut special = [names.pad, names.eos, names.sentence_mask, names.mask].map(str::to_owned).to_vec();
     special.extend((2..offset).map(|index| format!("<unk_{index}>")));
     special.truncate(offset as usize + 2);

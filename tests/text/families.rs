@@ -276,6 +276,14 @@ fn folders_are_told_apart() {
             vec![family("t5"), spm("t5"), ("tokenizer_config.json", b"[]"[..].into())],
             vec!["tokenizer_config.json"],
         ),
+        (
+            vec![
+                family("t5"),
+                spm("t5"),
+                json_file("tokenizer_config.json", &json!({ "extra_ids": 70_000 })),
+            ],
+            vec!["tokenizer_config.json: extra_ids is 70000, and can be at most 65536"],
+        ),
     ] {
         let error = open(files).map(|_| ()).expect_err(parts[0]).to_string();
         for part in parts {

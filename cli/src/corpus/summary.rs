@@ -1,17 +1,18 @@
 //! The report of a run, for people.
 
+use wordloom::readable::counted;
 use wordloom_corpus::{Report, Summary};
 
 use crate::CliError;
 use crate::output::Output;
-use crate::table::{counted, number};
+use crate::table::number;
 
 /// Columns of the longest bar.
 const BAR: f64 = 32.0;
 
 pub fn print(output: &mut Output, summary: &Summary) -> Result<(), CliError> {
     let Summary { report, parts, run_rows, run_tokens, run_seconds, bad_row_files } = summary;
-    let (rows, parts) = (counted(report.rows as usize, "row"), counted(*parts as usize, "part"));
+    let (rows, parts) = (counted(report.rows, "row"), counted(*parts, "part"));
     output.line(&format!("{rows} in {parts}"))?;
     let texts = report.texts();
     if texts > 0 {

@@ -9,11 +9,12 @@ use serde_json::json;
 use wordloom::Model;
 use wordloom::model::config::{Architecture, ModelConfig};
 use wordloom::model::files::ModelFiles;
+use wordloom::readable::{counted, grouped};
 
 use super::CliError;
 use super::output::Output;
 use super::setup::model_files;
-use super::table::{counted, table};
+use super::table::table;
 use modules::{Lengths, Module, cache_bytes, modules, total};
 use training::{Rule, Training};
 
@@ -151,14 +152,10 @@ fn text(
     let Lengths { source, target } = lengths;
     let tokens = match config.architecture() {
         Architecture::EncoderDecoder => {
-            format!(
-                "{}, {}",
-                counted(source as usize, "source token"),
-                counted(target as usize, "target token")
-            )
+            format!("{}, {}", counted(source, "source token"), counted(target, "target token"))
         }
-        Architecture::DecoderOnly => counted(target as usize, "token"),
-        Architecture::EncoderOnly => counted(source as usize, "token"),
+        Architecture::DecoderOnly => counted(target, "token"),
+        Architecture::EncoderOnly => counted(source, "token"),
     };
     output.line(&format!("{}, {tokens}", config.family.model_type()))?;
     let all = total(modules);
@@ -167,7 +164,7 @@ fn text(
     let row = |module: &Module| {
         vec![
             module.name.to_owned(),
-            grouped(u128::from(module.parameters)),
+            grouped(module.parameters),
             share(module.parameters as f64, all.parameters as f64),
             grouped(module.multiplications),
             share(module.multiplications as f64, all.multiplications as f64),
@@ -178,21 +175,8 @@ fn text(
     let cache = cache_bytes(config, lengths);
     output.line(&format!(
         "\nkeys and values of a search, f32: {} bytes of the target, {} bytes of the source",
-        grouped(u128::from(cache.of_target)),
-        grouped(u128::from(cache.of_source))
+        grouped(cache.of_target),
+        grouped(cache.of_source)
     ))?;
     training.lines().iter().try_for_each(|line| output.line(line))
-}
-
-/// 8375360 as "8,375,360".
-fn grouped(number: u128) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
+use wordloom::model::is_firefox_file;
 use wordloom_hub::{BuiltIn, CachedModel, Choosable, Hub, Place};
 
 use super::super::setup::place;
@@ -240,13 +241,6 @@ fn is_model_file(name: &str) -> bool {
         name.ends_with(".safetensors") || (name.starts_with("pytorch_model") && name.ends_with(".bin"));
     let is_plain = !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']);
     MODEL_FILES.contains(&name) || (is_plain && (is_weights || is_firefox_file(name)))
-}
-
-/// `model.ende.intgemm.alphas.bin`, `vocab.deen.spm`, `lex.50.50.ende.s2t.bin`, and the like.
-fn is_firefox_file(name: &str) -> bool {
-    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    (name.ends_with(".bin") && begins(&["model.", "lex."]))
-        || (name.ends_with(".spm") && begins(&["vocab.", "srcvocab.", "trgvocab."]))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A chart of curves over steps, as SVG.
 
 use std::fmt::Write;
+use wordloom::readable::grouped;
 
-use super::text::{escaped, grouped};
+use super::text::escaped;
 
 const HEIGHT: f64 = 220.0;
 /// Widths of a chart in a column and across both, in the units of the drawing.

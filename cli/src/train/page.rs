@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use wordloom::readable::{duration, grouped};
 use wordloom::train::session::{Facts, History, StepsEvent};
 
 use super::chart::{Chart, Curve};
-use super::text::{duration, escaped, grouped};
+use super::text::escaped;
 
 const STYLE: &str = include_str!("page.css");
 /// Seconds between two loads of the page.
@@ -27,7 +28,7 @@ pub fn page(history: &History, facts: &Facts, end: Option<&str>) -> String {
         html,
         "<p class=\"quiet\">{} pairs · {} parameters · {}</p>\n\
          <div class=\"bar\"><div style=\"width: {:.1}%\"></div></div>\n",
-        grouped(facts.pairs as u64),
+        grouped(facts.pairs),
         grouped(facts.parameters),
         escaped(&facts.device),
         100.0 * facts.progress.clamp(0.0, 1.0)

@@ -1,6 +1,4 @@
-//! Numbers and times for readers, and text in HTML.
-
-pub use wordloom::train::session::words::{duration, grouped};
+//! Text in HTML and on command lines.
 
 /// Text between tags.
 pub fn escaped(text: &str) -> String {

@@ -9,7 +9,7 @@ use super::defaults;
 use super::error::SessionError;
 use super::hash::hash;
 use super::options::PairSource;
-use super::words::counted;
+use crate::readable::counted;
 
 /// Training and dev pairs.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Corpus {
         }
         let kept = without_overlap(train, &dev);
         if kept.removed > 0 {
-            let left_out = counted(kept.removed as u64, "pair");
+            let left_out = counted(kept.removed, "pair");
             notes.push(format!("{left_out} left out, because the source is also in the dev set"));
         }
         if kept.pairs.is_empty() {

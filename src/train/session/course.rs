@@ -17,11 +17,11 @@ use super::observer::{Facts, Observer};
 use super::options::Options;
 use super::pace::Pace;
 use super::preparation::About;
-use super::words::{counted, duration, grouped};
 use super::{checkpoints, defaults};
 use crate::device::Device;
 use crate::model::Model;
 use crate::model::files::ModelFiles;
+use crate::readable::{counted, duration, grouped};
 use crate::transformer::Cancel;
 
 const CARD: &str = "MODEL_CARD.md";

@@ -50,7 +50,6 @@ mod options;
 mod pace;
 mod preparation;
 mod start;
-pub mod words;
 
 pub use corpus::Corpus;
 pub use course::{Ending, Outcome, Session};

@@ -21,11 +21,11 @@ use super::examples::{self, Examples};
 use super::observer::Observer;
 use super::options::{Chosen, Options};
 use super::start::{self, Start};
-use super::words::counted;
 use super::{checkpoints, defaults, history};
 use crate::device::Device;
 use crate::model::files::{ModelFiles, has_a_model};
 use crate::precision::Products;
+use crate::readable::counted;
 use crate::transformer::Cancel;
 
 /// A training whose options were checked and whose pairs were read.
@@ -99,13 +99,13 @@ impl Preparation {
         let capacity = Capacity::propose(&first, chosen.batch_tokens)?;
         let batches = Batches::new(&first, capacity, options.numbers.seed, TooLong::LeaveOut)?;
         if batches.left_out() > 0 {
-            let left_out = counted(batches.left_out() as u64, "pair");
+            let left_out = counted(batches.left_out(), "pair");
             observer.line(&format!("{left_out} left out: longer than a batch (--batch-tokens)"));
         }
         let steps_of_epoch = batches.epoch(0).batches.len() / chosen.accumulate;
         let dev = Dev::new(encoded_dev, &dev, capacity, options.tests.bleu_pairs)?;
         if dev.left_out() > 0 {
-            let left_out = counted(dev.left_out() as u64, "dev pair");
+            let left_out = counted(dev.left_out(), "dev pair");
             observer.line(&format!("{left_out} left out: longer than a batch (--batch-tokens)"));
         }
         notes.extend(start.notes.iter().cloned());
@@ -213,7 +213,7 @@ fn checked(
         return Err(SessionError::Input(format!("the {name} data: {problem}")));
     }
     if kept < all {
-        let left_out = counted((all - kept) as u64, &format!("{name} pair"));
+        let left_out = counted(all - kept, &format!("{name} pair"));
         observer.line(&format!("{left_out} left out: longer than the model's positions"));
     }
     Ok(encoded)

@@ -20,11 +20,11 @@ use super::error::SessionError;
 use super::hash::hash;
 use super::observer::Observer;
 use super::options::{Chosen, Config, Options};
-use super::words::grouped;
 use crate::json_problem::json_problem;
 use crate::model::Model;
 use crate::model::files::{ModelFiles, is_companion};
 use crate::precision::Products;
+use crate::readable::grouped;
 use crate::text::Normalization;
 
 const CONFIG: &str = "config.json";
@@ -111,7 +111,7 @@ impl Start {
             new.encoder_layers,
             new.decoder_layers,
             vocabulary.size,
-            grouped(new.parameters().try_into().unwrap_or(u64::MAX))
+            grouped(new.parameters())
         ));
         let mut notes = vec![format!("Text is normalized by the rules {}.", vocabulary.normalization)];
         if !vocabulary.rare_characters.is_empty() {

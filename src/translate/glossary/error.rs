@@ -1,5 +1,6 @@
 //! What can be wrong with a glossary.
 
+use crate::readable::counted;
 use crate::text::TextError;
 
 /// An error in a glossary's file, or between it and a model. Messages about lines name the file and the line.
@@ -20,8 +21,8 @@ pub enum GlossaryError {
     Control { file: String, line: usize, character: char },
     /// Another number of columns than 2 to 4.
     #[error(
-        "{file}, line {line}: has {columns} column{}; write SOURCE = TARGET; or SOURCE, TARGET, and if needed INFLECTIONS and RULE, with tabs between",
-        if *columns == 1 { "" } else { "s" }
+        "{file}, line {line}: has {}; write SOURCE = TARGET; or SOURCE, TARGET, and if needed INFLECTIONS and RULE, with tabs between",
+        counted(*columns, "column")
     )]
     Columns { file: String, line: usize, columns: usize },
     /// An empty source, target or inflection.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wordloom::model::files::ModelFiles;
+use wordloom::readable::counted;
 use wordloom::train::pairs::PairsOptions;
 use wordloom::train::session::{Corpus, PairSource};
 use wordloom::transformer::Cancel;
@@ -18,7 +19,6 @@ use crate::study::chart::{Axis, Strip, strips};
 use crate::study::report::Figure;
 use crate::study::runs::Settings;
 use crate::study::statistics::{Direction, Summary, Verdict};
-use crate::table::counted;
 use crate::train::PrecisionName;
 use crate::{CliError, interrupt, notice};
 

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use wordloom::model::config::Architecture;
 use wordloom::model::{ModelLanguages, read_languages};
+use wordloom::readable::counted;
 use wordloom::train::session::Corpus;
 use wordloom::translate::resolve_languages;
 use wordloom::{Model, TranslateOptions, Translator};
@@ -34,7 +35,6 @@ use wordloom_hub::Language;
 use super::figures::Painter;
 use super::runs::Settings;
 use crate::setup::{DeviceArguments, ModelArguments, count, model_files};
-use crate::table::counted;
 use crate::{CliError, interrupt, notice};
 use findings::Findings;
 use log::Log;

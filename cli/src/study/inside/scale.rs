@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use wordloom::readable::grouped;
 use wordloom::trace::AttentionKind;
 
 use super::attention::{Attentions, Inside};
@@ -175,7 +176,7 @@ fn findings(random: &[[f64; 2]], heads: &[HeadScale], rise: Option<&[f64]>, subj
         figures: figures(random, heads),
         facts: vec![[
             "Pairs".into(),
-            crate::train::text::grouped(heads.iter().map(|head| head.pairs as u64).sum()),
+            grouped(heads.iter().map(|head| head.pairs as u64).sum::<u64>()),
             format!("of a query and a key, in {} heads", of(&|_| 0.0).len()),
         ]],
         against: vec![

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use wordloom::readable;
 use wordloom::trace::spectrum::{MOST, Spectrum};
 use wordloom::trace::{AttentionKind, LayerAttention};
 use wordloom::transformer::{ForwardInput, ForwardSelection};
@@ -253,7 +254,7 @@ fn counted(texts: &[TextSpectra]) -> String {
         false => {
             let counts = lengths
                 .iter()
-                .map(|length| format!("{} of n = {length}", table::counted(count(*length), "text")));
+                .map(|length| format!("{} of n = {length}", readable::counted(count(*length), "text")));
             counts.collect::<Vec<_>>().join(" and ")
         }
     }

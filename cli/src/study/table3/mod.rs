@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wordloom::DeviceChoice;
+use wordloom::readable::duration;
 use wordloom::train::pairs::PairsOptions;
 use wordloom::train::session::{Corpus, PairSource};
 use wordloom::transformer::Cancel;
@@ -22,7 +23,6 @@ use super::runs::{LOG, RunRecord, Runs, Settings};
 use crate::output::cannot_write;
 use crate::setup::{count, open_device, whole};
 use crate::train::PrecisionName;
-use crate::train::text::duration;
 use crate::{CliError, interrupt, notice};
 pub use plan::{NORMS, TABLE_3};
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use wordloom::precision::Products;
+use wordloom::readable::{duration, grouped};
 use wordloom::train::write::write_files;
 
 use super::plan::Plan;
@@ -15,7 +16,7 @@ use crate::study::differences::{Line, differences, signed};
 use crate::study::miniature::Numbers;
 use crate::study::report::{Cell, Figure, Report, Table};
 use crate::study::statistics::{Summary, Verdict};
-use crate::train::text::{duration, grouped, typed};
+use crate::train::text::typed;
 
 /// Digits after the point of dev loss and BLEU.
 const DIGITS: [usize; 2] = [3, 1];

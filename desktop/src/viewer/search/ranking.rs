@@ -2,9 +2,10 @@
 //! and does not search again.
 
 use eframe::egui::{Button, Label, RichText, ScrollArea, Slider, Ui, vec2};
+use wordloom::readable::counted;
 
 use super::found::Found;
-use crate::texts::{counted, shortened, signed};
+use crate::texts::{shortened, signed};
 use crate::theme;
 
 /// The largest number of letters in a hypothesis' line, and in its tooltip.
