@@ -169,12 +169,19 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|paragraph| !paragraph.is_empty() && !paragraph.starts_with("Usage:"))
+        .filter(|paragraph| !is_idle_tip(paragraph))
         .map(|paragraph| match paragraph.strip_prefix("For more information, try '--help'.") {
             Some(_) => "see --help".to_owned(),
             None => paragraph,
         });
     let line = paragraphs.map(|paragraph| shortened(&paragraph)).collect::<Vec<_>>().join("; ");
     CliError::Usage(line.strip_prefix("error: ").unwrap_or(&line).to_owned()).report()
+}
+
+/// "to pass '-f' as a value, use '-- -f'" helps with a text that begins with a dash: one of several words, or a number.
+fn is_idle_tip(paragraph: &str) -> bool {
+    let value = paragraph.strip_prefix("tip: to pass '-").and_then(|rest| rest.split_once("' as a value"));
+    value.is_some_and(|(value, _)| !value.contains(' ') && !value.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// A message with the beginnings of long words, which are values: they would hide the rest.

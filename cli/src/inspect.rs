@@ -13,22 +13,21 @@ use wordloom::model::config::{
 };
 use wordloom::model::files::ModelFiles;
 use wordloom::precision::PrecisionChoice;
-use wordloom::readable::counted;
+use wordloom::readable::{counted, grouped};
 use wordloom::text::Task;
 use wordloom::{Model, WeightPrecision};
 
 use super::CliError;
 use super::output::Output;
-use super::setup::{DeviceArguments, model_files, whole};
+use super::setup::{DeviceArguments, ModelArgument, whole};
 use trial::Trial;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder or OWNER/NAME [default: the built-in one]
-    #[arg(value_name = "MODEL")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgument,
     /// A config.json alone; weights are made up
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "named"])]
     config: Option<PathBuf>,
     /// What the weights of --config depend on
     #[arg(long, value_name = "N", value_parser = whole, default_value_t = 0, requires = "config")]
@@ -65,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     check_options(arguments)?;
     let model = match &arguments.config {
         Some(file) => Model::random(ModelFiles::configuration(file), arguments.seed)?,
-        None => Model::from_files(model_files(arguments.model.as_deref())?)?,
+        None => Model::from_files(arguments.model.files()?)?,
     };
     let trial = arguments.run.then(|| Trial::run(&model, &arguments.device)).transpose()?;
     let mut output = Output::open(None)?;
@@ -200,11 +199,7 @@ fn rows(model: &Model, trial: Option<&Trial>) -> Vec<(&'static str, String)> {
         ("positions", positions),
         (
             "parameters",
-            format!(
-                "{}, {} tensors",
-                thousands(config.parameter_count()),
-                model.checkpoint().names().count()
-            ),
+            format!("{}, {} tensors", grouped(config.parameter_count()), model.checkpoint().names().count()),
         ),
         ("", parts(config)),
         ("a layer", blocks(config)),
@@ -264,7 +259,7 @@ fn parts(config: &ModelConfig) -> String {
         ("output", parts.output),
     ];
     let parts = parts.iter().filter(|(_, count)| *count > 0);
-    parts.map(|(name, count)| format!("{name} {}", thousands(*count))).collect::<Vec<_>>().join(" + ")
+    parts.map(|(name, count)| format!("{name} {}", grouped(*count))).collect::<Vec<_>>().join(" + ")
 }
 
 /// Weights of a layer's blocks; in the paper 4 · d_model² and 8 · d_model².
@@ -273,7 +268,7 @@ fn blocks(config: &ModelConfig) -> String {
     let d_model = config.d_model as u64;
     let squares = |weights: u64| {
         let multiple = weights as f64 / (d_model * d_model) as f64;
-        format!("{} = {} d_model²", thousands(weights), (multiple * 100.0).round() / 100.0)
+        format!("{} = {} d_model²", grouped(weights), (multiple * 100.0).round() / 100.0)
     };
     format!(
         "attention {}, feed-forward {}, without biases and norms",
@@ -284,17 +279,4 @@ fn blocks(config: &ModelConfig) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// 8375360 as "8,375,360".
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -22,15 +22,19 @@ Example:
   wordloom quantize opus-mt-en-de --out opus-mt-en-de-q8")]
 pub struct Arguments {
     /// Folder or OWNER/NAME
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    #[arg(value_name = "MODEL", required_unless_present = "named")]
+    model: Option<PathBuf>,
+    /// The same, as in other commands
+    #[arg(long = "model", value_name = "MODEL", conflicts_with = "model", hide = true)]
+    named: Option<PathBuf>,
     /// Folder to write to, without a model in it
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), CliError> {
-    let folder = setup::folder_of(&arguments.model)?;
+    let model = arguments.model.as_ref().or(arguments.named.as_ref());
+    let folder = setup::folder_of(model.expect("one of them is required"))?;
     let model = Model::load(&folder)?;
     let out = &arguments.out;
     setup::without_a_model(out)?;

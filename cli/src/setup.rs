@@ -45,6 +45,22 @@ impl ModelArguments {
     }
 }
 
+/// The model of a command that is about a model alone: an argument without an option. `--model`, as in other commands, is taken, too.
+#[derive(clap::Args)]
+pub struct ModelArgument {
+    /// Folder or OWNER/NAME [default: the built-in one]
+    #[arg(value_name = "MODEL")]
+    model: Option<PathBuf>,
+    #[arg(long = "model", value_name = "MODEL", conflicts_with = "model", hide = true)]
+    named: Option<PathBuf>,
+}
+
+impl ModelArgument {
+    pub fn files(&self) -> Result<ModelFiles, CliError> {
+        model_files(self.model.as_deref().or(self.named.as_deref()))
+    }
+}
+
 /// The place of a folder, or of a model's name, which is fetched first if it is not here; of the default model if `None`.
 pub fn place(model: Option<&Path>) -> Result<Place, CliError> {
     let Some(model) = model else { return Ok(Place::default()) };

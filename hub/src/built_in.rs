@@ -68,9 +68,7 @@ impl BuiltIn {
 
     /// Its files, which stay where they are.
     pub fn files(&self) -> ModelFiles {
-        let is_default = self.place() == Place::default();
-        let label = if is_default { "the embedded model".to_owned() } else { self.name() };
-        ModelFiles::memory(label, self.files.iter().copied())
+        ModelFiles::memory(self.name(), self.files.iter().copied())
     }
 }
 

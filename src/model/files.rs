@@ -93,7 +93,7 @@ impl ModelFiles {
         Self { label: path.display().to_string(), source: Source::Configuration(path.to_owned()) }
     }
 
-    /// Files in memory: the embedded model (`include_bytes!`), or downloads of a page. `label` names the model in
+    /// Files in memory: a built-in model (`include_bytes!`), or downloads of a page. `label` names the model in
     /// messages.
     pub fn memory<Name, Bytes>(
         label: impl Into<String>,
@@ -118,7 +118,7 @@ impl ModelFiles {
     /// The files of the default model, which is part of the library.
     #[cfg(feature = "embedded-model")]
     pub fn embedded() -> Self {
-        Self::memory("the embedded model", wordloom_model_en_de::FILES)
+        Self::memory("built-in:en-de", wordloom_model_en_de::FILES)
     }
 
     /// Name in messages: the folder's path, or the given label.

@@ -105,7 +105,7 @@ impl Model {
         Ok(Self { files, config, generation, checkpoint: Arc::new(checkpoint), blueprint })
     }
 
-    /// Name in messages: the path, or "the embedded model".
+    /// Name in messages: the path, or `built-in:en-de`.
     pub fn label(&self) -> &str {
         self.files.label()
     }

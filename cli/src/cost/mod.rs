@@ -13,7 +13,7 @@ use wordloom::readable::{counted, grouped};
 
 use super::CliError;
 use super::output::Output;
-use super::setup::model_files;
+use super::setup::ModelArgument;
 use super::table::table;
 use modules::{Lengths, Module, cache_bytes, modules, total};
 use training::{Rule, Training};
@@ -28,11 +28,10 @@ the arithmetic: three forward passes of two operations a multiplication.
 Example: the paper's base model
   wordloom cost --config configs/table-3/base.json --hours 12 --steps 100000")]
 pub struct Arguments {
-    /// Folder or OWNER/NAME [default: the built-in one]
-    #[arg(value_name = "MODEL")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgument,
     /// A config.json alone
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "named"])]
     config: Option<PathBuf>,
     /// Tokens of the source [default: 32]
     #[arg(long, value_name = "N", value_parser = tokens)]
@@ -79,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), CliError> {
     let config = match &arguments.config {
         Some(file) => ModelConfig::from_files(&ModelFiles::configuration(file))?,
         // the files of a model know more than its configuration: whether tensors are tied
-        None => Model::from_files(model_files(arguments.model.as_deref())?)?.config().clone(),
+        None => Model::from_files(arguments.model.files()?)?.config().clone(),
     };
     check_lengths(arguments, &config)?;
     let limit = config.positions.count() as u64;

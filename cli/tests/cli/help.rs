@@ -92,6 +92,16 @@ fn bad_usage_is_one_line_and_exit_code_2() {
     }
 }
 
+/// clap's tip helps with texts only: few unknown options are values.
+#[test]
+fn a_text_that_begins_with_a_dash_has_a_tip() {
+    for (argument, has_a_tip) in [("-f", false), ("--lang", false), ("-5", true), ("- one point", true)] {
+        let wrong = run(&["translate", argument, "en"], "");
+        wrong.fails(2, &["unexpected argument", "see --help"]);
+        assert_eq!(wrong.stderr().contains("as a value, use '--"), has_a_tip, "{}", wrong.stderr());
+    }
+}
+
 #[test]
 fn an_unknown_device_is_named() {
     let arguments = ["translate", "--device", "Nonesuch 9000", "hi"];

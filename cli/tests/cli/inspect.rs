@@ -14,7 +14,11 @@ fn inspect_shows_a_model_s_shape() {
         assert!(shown.contains(part), "{part} is not in:\n{shown}");
     }
     assert!(shown.contains("cannot be translated"), "this one has no tokenizer:\n{shown}");
-    assert!(run(&["inspect"], "").succeeds().contains("9,403,360"), "the built-in model");
+    assert_eq!(run(&["inspect", "--model", &model("vanilla_preln")], "").succeeds(), shown);
+    let built_in = run(&["inspect"], "");
+    for part in ["built-in:en-de\n", "9,403,360"] {
+        assert!(built_in.succeeds().contains(part), "{part} is not in:\n{}", built_in.stdout());
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{model, run, scratch, text};
 #[test]
 fn a_folder_in_8_bits_is_a_folder_like_any_other() {
     let out = scratch("quantize").join("small");
-    let arguments = ["quantize", &model("marian_tied"), "--out", text(&out)];
+    let arguments = ["quantize", "--model", &model("marian_tied"), "--out", text(&out)];
     let output = run(&arguments, "");
     assert_eq!((output.output.status.code(), output.stdout()), (Some(0), ""), "{}", output.stderr());
     assert!(output.stderr().contains("model.safetensors: 0."), "{}", output.stderr());
@@ -38,6 +38,7 @@ fn what_cannot_be_quantized_is_said_in_one_line() {
     let out = scratch("quantize-refused");
     let (small, again) = (out.join("small"), out.join("again"));
     run(&["quantize", "/no/such/model", "--out", text(&small)], "").fails(1, &["/no/such/model"]);
+    run(&["quantize", "--out", text(&small)], "").fails(2, &["required", "<MODEL>"]);
     let arguments = ["quantize", &model("gpt2"), "--out", text(&small)];
     assert_eq!(run(&arguments, "").output.status.code(), Some(0));
     run(&arguments, "").fails(1, &["small: there is a model already; choose another folder"]);
