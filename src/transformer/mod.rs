@@ -119,9 +119,10 @@ impl Transformer {
         &self.host.config
     }
 
-    /// Number of values of all weights; shared ones count once.
-    pub fn parameters(&self) -> usize {
-        self.host.blueprint.table.elements()
+    /// Number of the model's parameters. Shared ones count once, and values that follow from a formula, such as sinusoidal
+    /// positions, do not count.
+    pub fn parameters(&self) -> u64 {
+        self.config().parameter_count()
     }
 
     /// Bytes of the weights on the device.

@@ -43,7 +43,7 @@ pub struct ModelShape {
     pub decoder: Stack,
     pub source_vocabulary: usize,
     pub target_vocabulary: usize,
-    pub parameters: usize,
+    pub parameters: u64,
     pub random_weights: bool,
     pub weight_bytes: u64,
 }

@@ -45,7 +45,7 @@ pub struct ModelInfo {
     pub ids_only: Option<String>,
     pub summarizes: bool,
     pub languages: Languages,
-    pub parameters: usize,
+    pub parameters: u64,
     pub weights: String,
     pub weight_bytes: u64,
     pub d_model: usize,
