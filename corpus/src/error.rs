@@ -117,7 +117,9 @@ pub enum CorpusError {
         folder: String,
     },
     /// A resumed run differs from the one that was begun.
-    #[error("{folder} was begun with {name} {before}, but now it is {now}; take the same, or another folder")]
+    #[error(
+        "{name} was {before} when {folder} was begun, and is {now} now; take the same, or another folder"
+    )]
     Setting {
         /// The folder.
         folder: String,

@@ -85,13 +85,16 @@ impl Folder {
         if run.format != FORMAT {
             return Err(CorpusError::Setting {
                 folder: self.path.display().to_string(),
-                name: "records of format".into(),
+                name: "the format of records".into(),
                 before: run.format.to_string(),
                 now: FORMAT.to_string(),
             });
         }
-        let get =
-            |settings: &Settings, name| settings.get(name).map_or("not given", String::as_str).to_owned();
+        let get = |settings: &Settings, name| match settings.get(name).map(String::as_str) {
+            None | Some("false") => "not given".to_owned(),
+            Some("true") => "given".to_owned(),
+            Some(value) => value.to_owned(),
+        };
         for name in run.settings.keys().chain(settings.keys()) {
             let (before, now) = (get(&run.settings, name), get(settings, name));
             if before != now {

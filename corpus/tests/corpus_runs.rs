@@ -294,11 +294,10 @@ fn a_folder_is_never_mixed_up() {
     case.job.resume = true;
     assert_eq!(case.run().run_rows, 0, "nothing is left to do");
     case.job.settings.insert("--model".into(), "another".into());
+    let error = case.run_with(1, usize::MAX).expect_err("another model").to_string();
     assert!(
-        case.run_with(1, usize::MAX)
-            .expect_err("another model")
-            .to_string()
-            .contains("--model capitals, but now it is another")
+        error.starts_with("--model was capitals when ") && error.contains(", and is another now; "),
+        "{error}"
     );
     case.job.settings.insert("--model".into(), "capitals".into());
     fs::write(case.folder.join("in/a.jsonl"), corpus(11)).expect("another corpus");
@@ -319,10 +318,8 @@ fn a_folder_is_never_mixed_up() {
     let older = fs::read_to_string(&record).expect("a record").replace("\"format\":2", "\"format\":1");
     fs::write(&record, older).expect("an older record");
     let error = case.run_with(1, usize::MAX).expect_err("an older record").to_string();
-    assert!(
-        error.contains("records of format 1, but now it is 2; take the same, or another folder"),
-        "{error}"
-    );
+    assert!(error.starts_with("the format of records was 1 when "), "{error}");
+    assert!(error.ends_with(" was begun, and is 2 now; take the same, or another folder"), "{error}");
 }
 
 #[test]

@@ -170,5 +170,7 @@ fn what_is_wrong_is_said_in_one_line() {
     fails(&["--devices", "cpu,"], 2, &["--devices"]);
     corpus.run("out", &[]).succeeds();
     corpus.run("out", &[]).fails(2, &["holds a run already", "--resume"]);
-    corpus.run("out", &["--resume", "--quality"]).fails(1, &["--quality false, but now it is true"]);
+    corpus
+        .run("out", &["--resume", "--quality"])
+        .fails(1, &["--quality was not given when ", "was begun, and is given now"]);
 }
