@@ -17,7 +17,9 @@ use super::super::progress::{Done, Progress};
 use super::super::resume::Settings;
 use super::super::{CliError, interrupt, notice};
 use super::journal::{Journal, Work};
-use super::{Arguments, FIRST_WINDOW, Models, Plan, next_window, settings};
+use super::plan::{Models, Plan};
+use super::window::{FIRST_WINDOW, next_window};
+use super::{Arguments, settings};
 
 /// The format of the input; `None` if it is lines of text.
 pub fn format(arguments: &Arguments) -> Result<Option<Format>, CliError> {
