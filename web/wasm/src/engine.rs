@@ -4,31 +4,27 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Date, Float32Array, Function, Promise, WebAssembly};
-use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wordloom::model::config::Architecture;
 use wordloom::model::{HeadName, ModelError, SelfAttentionChoice, SelfAttentionError, SwitchError, Switches};
 use wordloom::precision::PrecisionChoice;
 use wordloom::transformer::{
-    Cancel, ForwardInput, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
+    Cancel, GenerateError, GenerateOptions, GenerateRequest, KeepAttention, MuteError,
 };
-use wordloom::translate::Excess;
 use wordloom::{Device, DeviceChoice, Model, TranslateOptions, resolve};
 
 use crate::abort::Abort;
 use crate::failure::{Failure, message_of};
 use crate::glossary::{Bound, Lines};
 use crate::host::{Folder, Host, HostFolder};
-use crate::languages::{Languages, default_languages};
+use crate::info::Info;
 use crate::loading::{Runner, load, open_again, settle};
 use crate::options::{generation, object, refuse_ignored, take, translation_options};
 use crate::pass_over::PassOver;
 use crate::promise::{Work, promise};
-use crate::results::{
-    Defaults, DeviceInfo, Generated, Info, Memory, ModelInfo, Partial, Tokenized, forward, js_object, shape,
-    to_js, translation,
-};
+use crate::requests::{document, forward_input, global_tokens};
+use crate::results::{Generated, Memory, Partial, Tokenized, forward, js_object, shape, to_js, translation};
 use crate::trace::Remembered;
 
 /// A model on a device. Calls may overlap.
@@ -102,7 +98,7 @@ impl Engine {
     /// The model, the device, and the reason for its choice.
     pub fn info(&self) -> Result<JsValue, JsValue> {
         let runner = self.0.runner()?;
-        Ok(to_js(&info(&runner, &self.0.choice, self.0.folder.files.label()))?)
+        Ok(to_js(&Info::of(&runner, &self.0.choice, self.0.folder.files.label()))?)
     }
 
     /// Translates a text of any length and reports progress to `on_partial`. With the option `keepAttention`, a trace of the
@@ -553,114 +549,4 @@ impl Inner {
 
 fn destroyed() -> Failure {
     Failure::of("aborted", "the translator has been destroyed", None)
-}
-
-fn forward_input(input: &JsValue) -> Result<ForwardInput, Failure> {
-    let mut input = object(input)?;
-    let expected = "a list of equally long lists of token ids";
-    let input_ids: Vec<Vec<u32>> = take(&mut input, "inputIds", expected)?;
-    let decoder_input_ids: Option<Vec<Vec<u32>>> = take(&mut input, "decoderInputIds", expected)?;
-    let token_type_ids: Option<Vec<Vec<u32>>> = take(&mut input, "tokenTypeIds", expected)?;
-    let mask = "a list of lists of 0 and 1";
-    let attention_mask: Option<Vec<Vec<u32>>> = take(&mut input, "attentionMask", mask)?;
-    let global_mask: Option<Vec<Vec<u32>>> = take(&mut input, "globalAttentionMask", mask)?;
-    let attention_mask =
-        attention_mask.unwrap_or_else(|| input_ids.iter().map(|row| vec![1; row.len()]).collect());
-    let flat = |name: &str, rows: &[Vec<u32>]| {
-        let length = rows.first().map_or(0, Vec::len);
-        match rows.iter().all(|row| row.len() == length) {
-            true => Ok((length, rows.concat())),
-            false => Err(Failure::input(format!("{name:?} has to be {expected}"))),
-        }
-    };
-    let batch = input_ids.len();
-    let (source_length, input_ids) = flat("inputIds", &input_ids)?;
-    let (_, attention_mask) = flat("attentionMask", &attention_mask)?;
-    let (_, token_type_ids) = flat("tokenTypeIds", &token_type_ids.unwrap_or_default())?;
-    let (target_length, decoder_input_ids) = flat("decoderInputIds", &decoder_input_ids.unwrap_or_default())?;
-    Ok(ForwardInput {
-        batch,
-        source_length,
-        target_length,
-        input_ids,
-        attention_mask,
-        token_type_ids,
-        decoder_input_ids,
-        global_attention_mask: flat("globalAttentionMask", &global_mask.unwrap_or_default())?.1,
-    })
-}
-
-/// The tokens that `globalAttentionMask` of a request names. Without a mask none is global, as in transformers.
-fn global_tokens(request: &mut Map<String, Value>, ids: usize) -> Result<Vec<usize>, Failure> {
-    let expected = "a list of 0 and 1, one for each of inputIds";
-    let mask: Option<Vec<u32>> = take(request, "globalAttentionMask", expected)?;
-    let mask = mask.unwrap_or_default();
-    if !mask.is_empty() && mask.len() != ids || mask.iter().any(|&value| value > 1) {
-        return Err(Failure::input(format!("\"globalAttentionMask\" has to be {expected}")));
-    }
-    Ok((0..mask.len()).filter(|&token| mask[token] == 1).collect())
-}
-
-/// The option `document`.
-fn document(value: Option<Value>) -> Result<Option<Excess>, Failure> {
-    match value {
-        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
-        Some(Value::Bool(true)) => Ok(Some(Excess::Refuse)),
-        Some(Value::String(truncate)) if truncate == "truncate" => Ok(Some(Excess::LeaveOut)),
-        Some(other) => {
-            Err(Failure::input(format!("\"document\" is {other}; expected true, false or \"truncate\"")))
-        }
-    }
-}
-
-fn info(runner: &Runner, choice: &DeviceChoice, label: &str) -> Info {
-    let transformer = runner.transformer();
-    let (device, config) = (transformer.device(), transformer.config());
-    let generation = transformer.generation_config();
-    let gpu = device.gpu();
-    let (tokenizer, ids_only) = match runner {
-        Runner::Text(translator) => (Some(translator.tokenizer()), None),
-        Runner::Ids { reason, .. } => (None, Some(reason.clone())),
-    };
-    let [source_language, target_language] =
-        tokenizer.map_or([None, None], |tokenizer| default_languages(tokenizer, generation));
-    Info {
-        device: DeviceInfo {
-            kind: if matches!(device, Device::Cpu) { "cpu" } else { "gpu" },
-            name: gpu.map_or("CPU".into(), |gpu| gpu.adapter().name().into()),
-            software: gpu.is_some_and(|gpu| gpu.class().is_software()),
-            notice: device.notice(choice).replace("`--device cpu`", "the CPU"),
-        },
-        model: ModelInfo {
-            label: label.into(),
-            family: config.family.model_type(),
-            architecture: match config.architecture() {
-                Architecture::EncoderDecoder => "encoder-decoder",
-                Architecture::EncoderOnly => "encoder-only",
-                Architecture::DecoderOnly => "decoder-only",
-            },
-            ids_only,
-            summarizes: matches!(runner, Runner::Text(translator) if translator.summarizes()),
-            languages: tokenizer.map(Languages::of).unwrap_or_default(),
-            parameters: transformer.parameters(),
-            weights: transformer.stored_as().to_string(),
-            weight_bytes: transformer.weight_bytes(),
-            d_model: config.d_model,
-            encoder_layers: config.encoder.layers,
-            decoder_layers: config.decoder.layers,
-            heads: config.encoder.heads,
-            decoder_heads: config.decoder.heads,
-            source_vocabulary: config.source_vocabulary,
-            target_vocabulary: config.target_vocabulary,
-            positions: Some(config.positions.count()).filter(|&count| count < usize::MAX),
-        },
-        defaults: Defaults {
-            beams: generation.num_beams.unwrap_or(1),
-            length_penalty: generation.length_penalty.unwrap_or(1.0),
-            max_length: generation.max_length,
-            sample: generation.do_sample.unwrap_or(false),
-            source_language,
-            target_language,
-        },
-    }
 }

@@ -12,61 +12,11 @@ use wordloom::translate::Quality;
 use wordloom::{Translation, Translator};
 
 use crate::failure::Failure;
-use crate::languages::Languages;
 
 /// A plain value as a JavaScript object.
 pub fn to_js(value: &impl Serialize) -> Result<JsValue, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::input(error.to_string()))?;
     JSON::parse(&text).map_err(Failure::Js)
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Info {
-    pub device: DeviceInfo,
-    pub model: ModelInfo,
-    pub defaults: Defaults,
-}
-
-#[derive(Serialize)]
-pub struct DeviceInfo {
-    pub kind: &'static str,
-    pub name: String,
-    pub software: bool,
-    pub notice: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelInfo {
-    pub label: String,
-    pub family: &'static str,
-    pub architecture: &'static str,
-    pub ids_only: Option<String>,
-    pub summarizes: bool,
-    pub languages: Languages,
-    pub parameters: u64,
-    pub weights: String,
-    pub weight_bytes: u64,
-    pub d_model: usize,
-    pub encoder_layers: usize,
-    pub decoder_layers: usize,
-    pub heads: usize,
-    pub decoder_heads: usize,
-    pub source_vocabulary: usize,
-    pub target_vocabulary: usize,
-    pub positions: Option<usize>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Defaults {
-    pub beams: usize,
-    pub length_penalty: f32,
-    pub max_length: Option<usize>,
-    pub sample: bool,
-    pub source_language: Option<String>,
-    pub target_language: Option<String>,
 }
 
 #[derive(PartialEq, Serialize)]
