@@ -10,10 +10,10 @@ use wordloom::transformer::{ForwardInput, ForwardSelection};
 
 use super::findings::{Claim, Data, Findings, Measured};
 use super::subject::Subject;
+use crate::CliError;
 use crate::study::chart::{Axis, Curve, Strip, curves, strips};
 use crate::study::report::Figure;
 use crate::study::statistics::{Direction, Summary, Verdict};
-use crate::{CliError, table};
 
 /// Lengths of texts, tokens.
 const LENGTHS: [usize; 3] = [128, 256, 512];
