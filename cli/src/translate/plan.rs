@@ -90,7 +90,7 @@ pub struct Models {
     /// Writes the language between.
     pub first: Option<(Translator, TranslateOptions)>,
     pub last: Translator,
-    options: TranslateOptions,
+    pub options: TranslateOptions,
 }
 
 /// Options of the command line.
