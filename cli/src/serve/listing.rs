@@ -110,6 +110,10 @@ pub fn entry(about: About, files: ModelFiles, url: &str, hashes: bool) -> Result
         .or_else(|| tokenizer_config(&files).pair(&name))
         .or_else(|| listed.keys().find_map(|file| pair_of_weights(file)));
     let model = Model::from_files(files)?;
+    if !listed.keys().any(|name| name.ends_with(".safetensors") || name.ends_with(".bin")) {
+        let advice = "a page finds weights by their usual names; rename them to model.safetensors or pytorch_model.bin";
+        return Err(CliError::Input(format!("{label}: {advice}")));
+    }
     let tokenizer = model.tokenizer()?;
     let (pairs, languages) = languages(&tokenizer, pair).ok_or_else(|| {
         CliError::Input(format!(
@@ -159,7 +163,7 @@ fn names(files: &ModelFiles) -> Result<Vec<String>, CliError> {
             return Ok(names);
         }
     }
-    Ok(names) // a model without weights is refused when it is opened
+    Ok(names) // weights of another name, or none
 }
 
 fn shards(index: &[u8]) -> Vec<String> {

@@ -508,11 +508,19 @@ fn a_page_gets_every_file_that_a_model_needs() {
     sorted.sort();
     assert_eq!(names(firefox), sorted);
 
-    // a compressed file is not for pages
+    // a page takes neither a compressed file nor weights of another name
     let packed =
         copies("packed", &[("model.ende.intgemm8.bin.gz", data("firefox/split/model.ende.intgemm8.bin.gz"))]);
-    let refused = run(&["serve", "--page", text(&page), "--models", text(&packed)], "");
-    assert_eq!(refused.output.status.code(), Some(1));
-    let message = "model.ende.intgemm8.bin.gz: a page takes plain files; unpack it with gunzip";
-    assert!(refused.stderr().contains(message), "{}", refused.stderr());
+    let renamed = [&of_bart[..1], &[("model.fp16.safetensors", of_bart[1].1.clone())], &older].concat();
+    for (folder, message) in [
+        (packed, "model.ende.intgemm8.bin.gz: a page takes plain files; unpack it with gunzip"),
+        (
+            copies("bart-en-fr", &renamed),
+            "bart-en-fr: a page finds weights by their usual names; rename them",
+        ),
+    ] {
+        let refused = run(&["serve", "--page", text(&page), "--models", text(&folder)], "");
+        assert_eq!(refused.output.status.code(), Some(1));
+        assert!(refused.stderr().contains(message), "{}", refused.stderr());
+    }
 }
