@@ -1,7 +1,8 @@
 /** Loading of models: storage, resumed downloads, checks, and errors. */
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import type { BrowserContext, Page } from '@playwright/test';
 import type * as Documents from '../ts/documents.ts';
 import type * as Train from '../ts/train.ts';
@@ -455,6 +456,7 @@ test('a full quota', async ({ api, server, context }) => {
 /** As a person does; the page's only `input` has the files then. */
 async function chooseFolder(page: Page, folder: string): Promise<void> {
   await page.evaluate(() => {
+    document.querySelector('input')?.remove();
     const input = document.createElement('input');
     input.type = 'file';
     input.webkitdirectory = true;
@@ -486,16 +488,29 @@ test('a chosen folder', async ({ api, server }) => {
   expect(server.requestsFor('/model/')).toEqual([]);
 });
 
-test("a chosen folder of Firefox's", async ({ api }) => {
+test("a chosen folder of Firefox's, compressed or not", async ({ api }, info) => {
+  const translate = () =>
+    api.evaluate(async (source) => {
+      const { files } = document.querySelector('input')!;
+      const translator = await wordloom.Translator.create({ device: 'cpu', model: files! });
+      const { text } = await translator.translate(source);
+      translator.destroy();
+      return text;
+    }, FIREFOX_CASE.source);
   await chooseFolder(api, FIREFOX_FOLDER);
-  const text = await api.evaluate(async (source) => {
-    const { files } = document.querySelector('input')!;
-    const translator = await wordloom.Translator.create({ device: 'cpu', model: files! });
-    const { text } = await translator.translate(source);
-    translator.destroy();
-    return text;
-  }, FIREFOX_CASE.source);
-  expect(text).toBe(FIREFOX_CASE.text);
+  expect(await translate()).toBe(FIREFOX_CASE.text);
+
+  const packed = info.outputPath('en-de');
+  mkdirSync(packed, { recursive: true });
+  const names = readdirSync(FIREFOX_FOLDER);
+  for (const name of names) writeFileSync(`${packed}/${name}.gz`, gzipSync(readFileSync(`${FIREFOX_FOLDER}/${name}`)));
+  await chooseFolder(api, packed);
+  expect(await translate()).toBe(FIREFOX_CASE.text);
+
+  const shortlist = `${packed}/${names.find((name) => name.startsWith('lex'))}.gz`;
+  writeFileSync(shortlist, readFileSync(shortlist).subarray(0, 200));
+  await chooseFolder(api, packed);
+  await expect(translate()).rejects.toThrow(/lex.*\.gz cannot be decompressed \(.*\); download it again/);
 });
 
 test('the handle of a directory', async ({ api, server }) => {

@@ -4,6 +4,7 @@ import type { HostFile } from '../wordloom_web.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
 import type { Manifest } from './manifest.js';
+import { unpackedFiles } from './packed.js';
 import { sha256OfFile } from './sha256.js';
 import { BlobReader } from './sink.js';
 
@@ -19,7 +20,8 @@ export async function openLocalFolder(
     const hash = sha256OfFile(size, read);
     if (hash !== expected) throw wrongHash(name, label, hash, expected);
   }
-  return { host: { label, files: opened }, complete: Promise.resolve(), failure: () => undefined, close: () => {} };
+  const unpacked = await unpackedFiles(label, opened);
+  return { host: { label, files: unpacked }, complete: Promise.resolve(), failure: () => undefined, close: () => {} };
 }
 
 async function openLocalFile(label: string, name: string, file: File): Promise<HostFile> {

@@ -14,6 +14,7 @@ import type { OpenFolder } from './folder.js';
 import { ModelCache } from './model-cache.js';
 import { filesIn, openLocalFolder } from './local-folder.js';
 import { fetchText, type Manifest, readManifest } from './manifest.js';
+import { unpackedFiles } from './packed.js';
 import { DownloadProgress } from './progress.js';
 import { openRemoteFolder } from './remote-folder.js';
 import { sha256OfFile } from './sha256.js';
@@ -90,7 +91,7 @@ async function openDisk(
       const hash = sha256OfFile(size, read);
       if (hash !== expected) throw wrongHash(name, label, hash, expected);
     }
-    return { host: { label, files }, complete: Promise.resolve(), failure: () => undefined, close };
+    return { host: { label, files: await unpackedFiles(label, files) }, complete: Promise.resolve(), failure: () => undefined, close };
   } catch (error) {
     close();
     throw error;
