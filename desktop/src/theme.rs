@@ -2,8 +2,8 @@
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, RichText, Shadow, Stroke, Style,
-    TextStyle, Theme, ThemePreference, Ui, vec2,
+    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, Response, RichText, Shadow, Stroke,
+    StrokeKind, Style, TextEdit, TextStyle, Theme, ThemePreference, Ui, vec2,
 };
 
 struct Palette {
@@ -122,6 +122,32 @@ pub fn show_choice(ui: &mut Ui) {
     if chosen != before {
         ui.ctx().set_theme(chosen);
     }
+}
+
+/// Draws a ring around what has the keyboard: a selected tab, a folded header or a slider of egui does not show it. A field with
+/// text shows its cursor.
+pub fn show_focus(window: &Context) {
+    let Some(focused) = focused(window).filter(|widget| widget.interact_rect.is_positive()) else { return };
+    let stroke = Stroke::new(2.0, window.global_style().visuals.selection.bg_fill);
+    let painter = window.layer_painter(focused.layer_id);
+    painter.rect_stroke(focused.interact_rect.expand(2.0), 8.0, stroke, StrokeKind::Outside);
+}
+
+/// At the end of a scrolling area: shows the part to which the keyboard has moved.
+pub fn follow_focus(ui: &Ui) {
+    let by_pointer = ui.input(|input| input.pointer.any_down() || input.pointer.any_click());
+    let here = |widget: &Response| {
+        widget.gained_focus() && widget.layer_id == ui.layer_id() && ui.min_rect().intersects(widget.rect)
+    };
+    if let Some(focused) = focused(ui.ctx()).filter(|widget| !by_pointer && here(widget)) {
+        ui.scroll_to_rect(focused.rect.expand(4.0), None);
+    }
+}
+
+/// What has the keyboard, except fields with text.
+fn focused(window: &Context) -> Option<Response> {
+    let id = window.memory(|memory| memory.focused())?;
+    window.read_response(id).filter(|_| TextEdit::load_state(window, id).is_none())
 }
 
 /// The colour of marks and selections.
