@@ -14,7 +14,7 @@ use wordloom_hub::{Hub, Place};
 
 use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
-use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Opened, Request, Way};
+use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Opened, Progress, Request, Way};
 use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
@@ -128,7 +128,7 @@ impl App {
                 shown: Shown::default(),
                 model: Default::default(),
                 loading: Some(0.0),
-                reading: None,
+                progress: None,
                 document: Document::None,
                 machine: machine.into_iter().flatten().collect(),
                 check: Check::new(device.gpu().is_some()),
@@ -219,9 +219,9 @@ impl App {
 
     fn apply_picks(&mut self, picks: Picks) {
         if picks.swapped {
-            let translation = self.translation.shown.text().to_owned();
-            if !translation.is_empty() {
-                self.translation.text = translation;
+            // an unfinished translation is a part of the text, or of an earlier one: it must not replace the text
+            if let Some(translation) = self.translation.shown.finished().filter(|text| !text.is_empty()) {
+                self.translation.text = translation.to_owned();
             }
             self.viewer.close_file();
         }
@@ -310,7 +310,7 @@ impl App {
     fn handle_engine(&mut self, news: News) {
         let current = self.number;
         if let News::Failed { .. } | News::Loading(_) = news {
-            self.translation.reading = None;
+            self.translation.progress = None;
         }
         let shown = &mut self.translation.shown;
         match news {
@@ -322,7 +322,8 @@ impl App {
                     && cfg!(feature = "embedded-model")
                     && self.way != Some(Way { languages: self.languages.pair(), ..Way::default() })
                 {
-                    self.notify(format!("{error}. The built-in model is taken instead."), true);
+                    let end = if error.ends_with(['.', '?', '!']) { "" } else { "." };
+                    self.notify(format!("{error}{end} The built-in model is taken instead."), true);
                     self.open_model(Place::default());
                 } else {
                     self.notify(error, true);
@@ -343,15 +344,16 @@ impl App {
                 self.muting.switching = self.muting.switching.none();
                 self.notify(error, true);
             }
-            News::Reading { number, fraction } if number == current => {
-                self.translation.reading = Some(fraction);
+            News::Beginning { number, progress } if number == current => {
+                self.translation.progress = Some(progress);
             }
-            News::Partial { number, settled, open } if number == current => {
-                self.translation.reading = None;
+            News::Partial { number, settled, open, fraction } if number == current => {
+                let translating = |fraction| Progress { what: "translating".into(), fraction };
+                self.translation.progress = fraction.map(translating);
                 *shown = Shown::Partial(settled, open);
             }
             News::Translated { number, translation } if number == current => {
-                self.translation.reading = None;
+                self.translation.progress = None;
                 *shown = Shown::Finished(translation);
                 if let Some(text) = self.plain.take() {
                     self.muting.remember_plain(text, shown.text().to_owned());
@@ -371,7 +373,7 @@ impl App {
                 self.notify(error, true);
             }
             // answers to an older text
-            News::Reading { .. }
+            News::Beginning { .. }
             | News::Partial { .. }
             | News::Translated { .. }
             | News::Traced { .. }
@@ -533,13 +535,14 @@ impl App {
         }
         self.number += 1;
         let translation = &mut self.translation;
+        translation.progress = None;
         if translation.text.trim().is_empty() || self.lacks {
             self.engine.cancel();
             translation.shown = Shown::Nothing;
+            self.viewer.clear_live(); // it is of a text that is gone
             return;
         }
         translation.shown = Shown::Waiting(translation.shown.text().to_owned());
-        translation.reading = None;
         let options = translation.options().n_best(translation.beams.min(4));
         let text = translation.text.clone();
         self.plain = self.muting.is_empty().then(|| text.clone());
@@ -600,6 +603,7 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let window = ui.ctx().clone();
         self.handle_events(&window);
+        self.missing.begin();
         self.missing.look_for(&window, &self.translation.text);
         self.missing.look_for(&window, self.translation.shown.text());
         for text in self.viewer.texts() {
@@ -631,7 +635,15 @@ impl eframe::App for App {
         let picks = picker.picks;
         self.viewer.scrolls = narrow || height < LOW;
         let viewer = CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
-            true => ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)).inner,
+            true => {
+                let area = ScrollArea::vertical().auto_shrink(false);
+                area.show(ui, |ui| {
+                    let requests = self.show_viewer(ui);
+                    theme::follow_focus(ui);
+                    requests
+                })
+                .inner
+            }
             false => self.show_viewer(ui),
         });
         self.apply_actions(&window, &actions);
@@ -639,6 +651,7 @@ impl eframe::App for App {
         self.apply_requests(viewer.inner);
         self.translate(&window);
         self.set_title(&window);
+        theme::show_focus(&window);
         show_drop(&window);
     }
 

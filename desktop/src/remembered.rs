@@ -9,7 +9,7 @@ use wordloom::trace::AttentionKind;
 
 const KEY: &str = "wordloom";
 /// Limit of the stored text, in bytes, because every save writes all of it.
-const MOST_TEXT: usize = 1 << 20;
+pub const MOST_TEXT: usize = 1 << 20;
 
 /// The stored state. It has names instead of the library's types, which may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
