@@ -49,6 +49,7 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
         .with_title("Wordloom")
         .with_inner_size([1180.0, 800.0])
         .with_min_inner_size([360.0, 420.0]);
+    let obstacle = Remembered::obstacle(state.as_deref(), APP_ID);
     let options = NativeOptions {
         viewport,
         wgpu_options: device::configuration(&choice),
@@ -58,7 +59,11 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
     eframe::run_native(
         APP_ID,
         options,
-        Box::new(move |context| Ok(Box::new(App::new(context, path, &choice)?))),
+        Box::new(move |context| {
+            let mut app = App::new(context, path, &choice)?;
+            obstacle.into_iter().for_each(|obstacle| app.notify(obstacle, true));
+            Ok(Box::new(app))
+        }),
     )
 }
 

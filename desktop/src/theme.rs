@@ -2,8 +2,8 @@
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, Response, RichText, Shadow, Stroke,
-    StrokeKind, Style, TextEdit, TextStyle, Theme, ThemePreference, Ui, vec2,
+    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Id, Margin, Response, RichText, Shadow,
+    Stroke, StrokeKind, Style, TextEdit, TextStyle, Theme, ThemePreference, Ui, Vec2, vec2,
 };
 
 struct Palette {
@@ -133,14 +133,27 @@ pub fn show_focus(window: &Context) {
     painter.rect_stroke(focused.interact_rect.expand(2.0), 8.0, stroke, StrokeKind::Outside);
 }
 
-/// At the end of a scrolling area: shows the part to which the keyboard has moved.
+/// At the end of a scrolling area: scrolls to the part to which the keyboard has moved, until all of it is seen or the user
+/// scrolls.
 pub fn follow_focus(ui: &Ui) {
-    let by_pointer = ui.input(|input| input.pointer.any_down() || input.pointer.any_click());
-    let here = |widget: &Response| {
-        widget.gained_focus() && widget.layer_id == ui.layer_id() && ui.min_rect().intersects(widget.rect)
+    let (window, key) = (ui.ctx(), ui.scope_id().with("followed"));
+    let here = |widget: &Response| widget.layer_id == ui.layer_id() && ui.min_rect().intersects(widget.rect);
+    let Some(widget) = focused(window).filter(here) else {
+        return window.data_mut(|data| data.remove::<Id>(key));
     };
-    if let Some(focused) = focused(ui.ctx()).filter(|widget| !by_pointer && here(widget)) {
-        ui.scroll_to_rect(focused.rect.expand(4.0), None);
+    if window.data(|data| data.get_temp(key)) == Some(widget.id) {
+        return;
+    }
+    let by_pointer = ui.input(|input| {
+        let pointer = &input.pointer;
+        pointer.any_down() || pointer.any_click() || input.smooth_scroll_delta() != Vec2::ZERO
+    });
+    let seen = widget.interact_rect.height() + 1.0 >= widget.rect.height().min(ui.clip_rect().height());
+    if !by_pointer {
+        ui.scroll_to_rect(widget.rect.expand(4.0), None);
+    }
+    if by_pointer || seen {
+        window.data_mut(|data| data.insert_temp(key, widget.id));
     }
 }
 
