@@ -14,7 +14,7 @@ use wordloom_hub::{Hub, Place};
 
 use crate::check::{Check, CheckAction};
 use crate::document::{Document, DocumentAction};
-use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Opened, Request, Way};
+use crate::engine::{Checked, DocumentNews, Engine, Exploration, News, Opened, Progress, Request, Way};
 use crate::files::{Content, Done, Files, Kind, kind};
 use crate::fonts::MissingLetters;
 use crate::gallery::Gallery;
@@ -49,6 +49,7 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
         .with_title("Wordloom")
         .with_inner_size([1180.0, 800.0])
         .with_min_inner_size([360.0, 420.0]);
+    let obstacle = Remembered::obstacle(state.as_deref(), APP_ID);
     let options = NativeOptions {
         viewport,
         wgpu_options: device::configuration(&choice),
@@ -58,7 +59,11 @@ pub fn open(path: Option<PathBuf>, choice: DeviceChoice, state: Option<PathBuf>)
     eframe::run_native(
         APP_ID,
         options,
-        Box::new(move |context| Ok(Box::new(App::new(context, path, &choice)?))),
+        Box::new(move |context| {
+            let mut app = App::new(context, path, &choice)?;
+            obstacle.into_iter().for_each(|obstacle| app.notify(obstacle, true));
+            Ok(Box::new(app))
+        }),
     )
 }
 
@@ -128,7 +133,7 @@ impl App {
                 shown: Shown::default(),
                 model: Default::default(),
                 loading: Some(0.0),
-                reading: None,
+                progress: None,
                 document: Document::None,
                 machine: machine.into_iter().flatten().collect(),
                 check: Check::new(device.gpu().is_some()),
@@ -219,9 +224,9 @@ impl App {
 
     fn apply_picks(&mut self, picks: Picks) {
         if picks.swapped {
-            let translation = self.translation.shown.text().to_owned();
-            if !translation.is_empty() {
-                self.translation.text = translation;
+            // an unfinished translation is a part of the text, or of an earlier one: it must not replace the text
+            if let Some(translation) = self.translation.shown.finished().filter(|text| !text.is_empty()) {
+                self.translation.text = translation.to_owned();
             }
             self.viewer.close_file();
         }
@@ -310,7 +315,7 @@ impl App {
     fn handle_engine(&mut self, news: News) {
         let current = self.number;
         if let News::Failed { .. } | News::Loading(_) = news {
-            self.translation.reading = None;
+            self.translation.progress = None;
         }
         let shown = &mut self.translation.shown;
         match news {
@@ -322,7 +327,8 @@ impl App {
                     && cfg!(feature = "embedded-model")
                     && self.way != Some(Way { languages: self.languages.pair(), ..Way::default() })
                 {
-                    self.notify(format!("{error}. The built-in model is taken instead."), true);
+                    let end = if error.ends_with(['.', '?', '!']) { "" } else { "." };
+                    self.notify(format!("{error}{end} The built-in model is taken instead."), true);
                     self.open_model(Place::default());
                 } else {
                     self.notify(error, true);
@@ -343,15 +349,16 @@ impl App {
                 self.muting.switching = self.muting.switching.none();
                 self.notify(error, true);
             }
-            News::Reading { number, fraction } if number == current => {
-                self.translation.reading = Some(fraction);
+            News::Beginning { number, progress } if number == current => {
+                self.translation.progress = Some(progress);
             }
-            News::Partial { number, settled, open } if number == current => {
-                self.translation.reading = None;
+            News::Partial { number, settled, open, fraction } if number == current => {
+                let translating = |fraction| Progress { what: "translating".into(), fraction };
+                self.translation.progress = fraction.map(translating);
                 *shown = Shown::Partial(settled, open);
             }
             News::Translated { number, translation } if number == current => {
-                self.translation.reading = None;
+                self.translation.progress = None;
                 *shown = Shown::Finished(translation);
                 if let Some(text) = self.plain.take() {
                     self.muting.remember_plain(text, shown.text().to_owned());
@@ -371,7 +378,7 @@ impl App {
                 self.notify(error, true);
             }
             // answers to an older text
-            News::Reading { .. }
+            News::Beginning { .. }
             | News::Partial { .. }
             | News::Translated { .. }
             | News::Traced { .. }
@@ -533,13 +540,14 @@ impl App {
         }
         self.number += 1;
         let translation = &mut self.translation;
+        translation.progress = None;
         if translation.text.trim().is_empty() || self.lacks {
             self.engine.cancel();
             translation.shown = Shown::Nothing;
+            self.viewer.clear_live(); // it is of a text that is gone
             return;
         }
         translation.shown = Shown::Waiting(translation.shown.text().to_owned());
-        translation.reading = None;
         let options = translation.options().n_best(translation.beams.min(4));
         let text = translation.text.clone();
         self.plain = self.muting.is_empty().then(|| text.clone());
@@ -600,6 +608,7 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let window = ui.ctx().clone();
         self.handle_events(&window);
+        self.missing.begin();
         self.missing.look_for(&window, &self.translation.text);
         self.missing.look_for(&window, self.translation.shown.text());
         for text in self.viewer.texts() {
@@ -631,7 +640,15 @@ impl eframe::App for App {
         let picks = picker.picks;
         self.viewer.scrolls = narrow || height < LOW;
         let viewer = CentralPanel::default().frame(frame).show(ui, |ui| match self.viewer.scrolls {
-            true => ScrollArea::vertical().auto_shrink(false).show(ui, |ui| self.show_viewer(ui)).inner,
+            true => {
+                let area = ScrollArea::vertical().auto_shrink(false);
+                area.show(ui, |ui| {
+                    let requests = self.show_viewer(ui);
+                    theme::follow_focus(ui);
+                    requests
+                })
+                .inner
+            }
             false => self.show_viewer(ui),
         });
         self.apply_actions(&window, &actions);
@@ -639,6 +656,7 @@ impl eframe::App for App {
         self.apply_requests(viewer.inner);
         self.translate(&window);
         self.set_title(&window);
+        theme::show_focus(&window);
         show_drop(&window);
     }
 

@@ -1,6 +1,11 @@
 //! The check of the window's GPU: its button, its progress, its result.
 
-use eframe::egui::{ProgressBar, RichText, Ui};
+use eframe::egui::{ProgressBar, RichText, TextStyle, Ui};
+
+use crate::row;
+
+/// Width of the bar, in points: it stands beside the choice of the theme.
+const BAR: f32 = 56.0;
 
 /// What is known of the GPU.
 #[derive(Default)]
@@ -36,8 +41,13 @@ impl Check {
         match self {
             Self::NoGpu => {}
             Self::Running(fraction) => {
-                ui.add(ProgressBar::new(*fraction).desired_width(80.0).desired_height(6.0));
-                ui.label(small("checking the GPU").weak());
+                let text = "checking the GPU";
+                row::keep_together(
+                    ui,
+                    BAR + ui.spacing().item_spacing.x + row::length(ui, text, TextStyle::Small),
+                );
+                ui.add(ProgressBar::new(*fraction).desired_width(BAR).desired_height(6.0));
+                ui.label(small(text).weak());
             }
             Self::Finished { .. } => {
                 let copy = ui.button(small("Copy the report")).on_hover_text("To attach to an issue");

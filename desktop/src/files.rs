@@ -7,6 +7,7 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 use eframe::egui::Context;
 use wordloom::heatmap::Pixels;
@@ -92,8 +93,8 @@ impl Files {
     /// Opens the dialog for a model's folder.
     pub fn choose_model(&mut self) {
         self.apart("dialog", || {
-            let folder = rfd::FileDialog::new().set_title("Folder of a translation model").pick_folder()?;
-            Some(Done::Folder(folder))
+            let dialog = rfd::FileDialog::new().set_title("Folder of a translation model");
+            ask(NO_DIALOG, || dialog.pick_folder(), Done::Folder)
         });
     }
 
@@ -101,8 +102,8 @@ impl Files {
     pub fn choose_trace(&mut self) {
         self.apart("dialog", || {
             let dialog = rfd::FileDialog::new().set_title("Trace of a translation");
-            let path = dialog.add_filter("Traces", &["json", "safetensors"]).pick_file()?;
-            Some(read(&path))
+            let dialog = dialog.add_filter("Traces", &["json", "safetensors"]);
+            ask(NO_DIALOG, || dialog.pick_file(), |path| read(&path))
         });
     }
 
@@ -111,7 +112,8 @@ impl Files {
         self.apart("dialog", || {
             let endings: Vec<&str> = Format::all_endings().collect();
             let dialog = rfd::FileDialog::new().set_title("Document to translate");
-            Some(Done::Document(dialog.add_filter("Documents", &endings).pick_file()?))
+            let dialog = dialog.add_filter("Documents", &endings);
+            ask(NO_DIALOG, || dialog.pick_file(), Done::Document)
         });
     }
 
@@ -138,11 +140,14 @@ impl Files {
                     dialog.set_title("Save the translated document").set_file_name(name)
                 }
             };
-            let path = dialog.save_file()?;
-            Some(match write(&path, &content) {
-                Ok(()) => Done::Saved(path),
-                Err(error) => Done::Failed(format!("{} could not be saved: {error}", path.display())),
-            })
+            ask(
+                NO_DIALOG_TO_SAVE,
+                || dialog.save_file(),
+                |path| match write(&path, &content) {
+                    Ok(()) => Done::Saved(path),
+                    Err(error) => Done::Failed(format!("{} could not be saved: {error}", path.display())),
+                },
+            )
         });
     }
 
@@ -166,7 +171,38 @@ impl Files {
     }
 }
 
+/// A dialog that ends sooner was never there: nobody reads and cancels one so fast.
+const SOONEST: Duration = Duration::from_millis(250);
+const NO_DIALOG: &str = "This system shows no dialog for files: install zenity, or xdg-desktop-portal and its backend for your \
+                         desktop. Files and folders can also be dropped on this window.";
+const NO_DIALOG_TO_SAVE: &str = "This system shows no dialog for files, so that nothing was saved: install zenity, or \
+                                 xdg-desktop-portal and its backend for your desktop.";
+
+/// Shows a dialog of the system, and goes on with the user's choice. The dialogs of Linux and BSD are programs that may be missing:
+/// `missing` says so.
+fn ask(
+    missing: &str,
+    dialog: impl FnOnce() -> Option<PathBuf>,
+    go_on: impl FnOnce(PathBuf) -> Done,
+) -> Option<Done> {
+    let began = Instant::now();
+    match dialog() {
+        Some(path) => Some(go_on(path)),
+        None if cfg!(any(windows, target_os = "macos")) || began.elapsed() >= SOONEST => None,
+        None => Some(Done::Failed(missing.into())),
+    }
+}
+
 fn read(path: &Path) -> Done {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if path.is_file() && !["json", "safetensors"].contains(&&*ending.to_ascii_lowercase()) {
+        return Done::Failed(format!(
+            "{} is of no kind that can be opened. Documents to translate end with one of {}; traces end with .json or \
+             .safetensors; a model is a folder",
+            path.display(),
+            Format::endings()
+        ));
+    }
     let bytes = File::open(path).and_then(|file| {
         // the file's length may be wrong, so reading is limited, too
         let mut bytes = Vec::new();
@@ -283,6 +319,33 @@ mod tests {
             assert!(error.contains(&path.display().to_string()), "{error}");
         }
         std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_told_what_can_be_opened() {
+        let folder = scratch("other-kind");
+        let path = folder.join("letter.PDF");
+        std::fs::write(&path, "%PDF").expect("a file");
+        let Done::Failed(error) = read(&path) else { panic!("it was opened") };
+        for named in ["letter.PDF", ".docx", ".safetensors", "a model is a folder"] {
+            assert!(error.contains(named), "{error}");
+        }
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    #[cfg(not(any(windows, target_os = "macos")))]
+    fn a_missing_dialog_is_told_and_a_cancelled_one_is_not() {
+        let never = |_| panic!("nothing was chosen");
+        let told = ask(NO_DIALOG, || None, never);
+        assert!(matches!(told, Some(Done::Failed(error)) if error == NO_DIALOG));
+        let slow = || {
+            std::thread::sleep(SOONEST);
+            None
+        };
+        assert!(ask(NO_DIALOG, slow, never).is_none());
+        let chosen = ask(NO_DIALOG, || Some("a".into()), Done::Saved);
+        assert!(matches!(chosen, Some(Done::Saved(path)) if path == Path::new("a")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The window contains fonts for Latin, Greek and Cyrillic. When another letter is first shown, it looks for a system font.
 //! Letters without any font are shown as boxes, and a notice names their scripts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eframe::egui::{Context, FontId};
 
@@ -20,10 +20,11 @@ const SCRIPTS: [(&str, &[[u32; 2]]); 9] = [
     ("Armenian", &[[0x530, 0x58f]]),
 ];
 
-/// The letters without a font, and those already checked.
+/// The letters that were looked for, and the scripts of shown letters without a font.
 #[derive(Default)]
 pub struct MissingLetters {
-    looked_for: BTreeSet<char>,
+    /// Whether a font has them.
+    looked_for: BTreeMap<char, bool>,
     scripts: BTreeSet<&'static str>,
 }
 
@@ -31,13 +32,19 @@ pub struct MissingLetters {
 const MOST_LETTERS: usize = 4_000;
 
 impl MissingLetters {
+    /// Begins a frame, which may show other texts.
+    pub fn begin(&mut self) {
+        self.scripts.clear();
+    }
+
     /// Looks for fonts for the letters of a text.
     pub fn look_for(&mut self, window: &Context, text: &str) {
         let drawn = |c: &char| *c > '\u{24f}' && !c.is_whitespace() && !c.is_control();
         let new: BTreeSet<char> = text.chars().take(MOST_LETTERS).filter(drawn).collect();
         let font = FontId::proportional(14.0);
         for letter in new {
-            if self.looked_for.insert(letter) && !window.fonts_mut(|fonts| fonts.has_glyph(&font, letter)) {
+            let found = || window.fonts_mut(|fonts| fonts.has_glyph(&font, letter));
+            if !*self.looked_for.entry(letter).or_insert_with(found) {
                 self.scripts.insert(script(letter));
             }
         }
@@ -81,5 +88,12 @@ mod tests {
         missing.look_for(&window, "أين المحطة");
         let notice = missing.notice().expect("there is no such font");
         assert!(notice.contains("all of the Arabic and Korean shown"), "{notice}");
+        missing.begin();
+        missing.look_for(&window, "أين المحطة");
+        let notice = missing.notice().expect("there is still no such font");
+        assert!(notice.contains("all of the Arabic shown"), "{notice}");
+        missing.begin();
+        missing.look_for(&window, "Wo?");
+        assert_eq!(missing.notice(), None);
     }
 }

@@ -3,6 +3,7 @@
 use eframe::egui::{Button, ComboBox, ProgressBar, RichText, ScrollArea, Ui};
 use wordloom_hub::{BuiltIn, Certainty, Detected, Language, Offer, Place, about, detect, suggest};
 
+use crate::choice;
 use crate::models::Models;
 use crate::theme;
 
@@ -168,7 +169,7 @@ impl Languages {
         };
         let mut wanted = None;
         let combo = ComboBox::from_id_salt("from").selected_text(shown).height(360.0);
-        let combo = combo.show_ui(ui, |ui| {
+        let list = choice::list(ui, combo, |ui| {
             let current = self.picked.as_ref().map(|picked| picked.from.clone());
             let mut row = |ui: &mut Ui, language: Option<&Language>| {
                 let name = language.map_or_else(|| "Detect the language".to_owned(), Language::name);
@@ -178,10 +179,10 @@ impl Languages {
             };
             row(ui, None);
             self.lists.sources.iter().for_each(|language| row(ui, Some(language)));
-            heading(ui, "To be had");
+            heading(ui, "To download");
             self.lists.more_sources.iter().for_each(|language| row(ui, Some(language)));
         });
-        super::translation::name(ui.ctx(), combo.response.id, "From");
+        super::translation::name(ui.ctx(), list.id, "From");
         let Some(from) = wanted else { return false };
         // a target that stays possible
         let to = self.picked.as_ref().map(|picked| picked.to.clone());
@@ -196,7 +197,7 @@ impl Languages {
         let shown = self.picked.as_ref().map_or_else(|| "As the model".to_owned(), |picked| picked.to.name());
         let mut wanted = None;
         let combo = ComboBox::from_id_salt("to").selected_text(shown).height(360.0);
-        let combo = combo.show_ui(ui, |ui| {
+        let list = choice::list(ui, combo, |ui| {
             let current = self.picked.as_ref().map(|picked| &picked.to);
             let mut row = |ui: &mut Ui, language: &Language, more: &str| {
                 let text = RichText::new(format!("{}{more}", language.name()));
@@ -205,12 +206,12 @@ impl Languages {
                 }
             };
             self.lists.targets.iter().for_each(|language| row(ui, language, ""));
-            heading(ui, "To be had");
+            heading(ui, "To download");
             for (language, size) in &self.lists.more_targets {
                 row(ui, language, &format!("  ({size})"));
             }
         });
-        super::translation::name(ui.ctx(), combo.response.id, "To");
+        super::translation::name(ui.ctx(), list.id, "To");
         let Some(to) = wanted else { return false };
         let from = self.picked.as_ref().and_then(|picked| picked.from.clone());
         let picked = Some(Picked { from, to });
@@ -221,6 +222,7 @@ impl Languages {
     fn show_offer(&self, ui: &mut Ui, models: &Models, picks: &mut Picks) {
         if let Some(download) = &models.download {
             theme::card(ui).show(ui, |ui| {
+                ui.set_width(ui.available_width());
                 let (fraction, done, total) = download.progress();
                 ui.label(format!("Fetching {}", download.names.join(" and ")));
                 ui.add(ProgressBar::new(fraction).desired_height(8.0));
@@ -238,13 +240,17 @@ impl Languages {
             return;
         }
         theme::card(ui).show(ui, |ui| {
+            ui.set_width(ui.available_width());
             let pair = format!("{} to {}", from.name(), to.name());
             if self.lists.offers.is_empty() {
                 ui.label(format!("No model for {pair} is known. Open the folder of one."));
                 return;
             }
-            let through = if self.lists.offers.len() > 1 { ", through English" } else { "" };
-            ui.label(format!("No model here translates {pair}. It can be had{through}:"));
+            let these = match self.lists.offers.len() {
+                1 => "This one can be downloaded",
+                _ => "These can be downloaded, to translate through English",
+            };
+            ui.label(format!("No model here translates {pair}. {these}:"));
             for offer in &self.lists.offers {
                 let score = offer.score.as_ref();
                 let score = score.map(|score| format!(", BLEU {} on {}", score.bleu, score.test));
@@ -275,7 +281,7 @@ impl Languages {
                 for model in cached {
                     ui.horizontal_wrapped(|ui| {
                         ui.label(&model.name);
-                        let licence = model.licence.as_deref().unwrap_or("licence unknown");
+                        let licence = model.licence.as_deref().unwrap_or("licence not stated");
                         let text = format!("{}, {licence}", about(model.bytes).trim_start_matches("about "));
                         ui.label(RichText::new(text).weak());
                         if ui.small_button("Remove").clicked() {
@@ -283,6 +289,7 @@ impl Languages {
                         }
                     });
                 }
+                theme::follow_focus(ui);
             });
         });
     }

@@ -25,6 +25,14 @@ pub enum Told {
     Failed(String),
 }
 
+/// What a task does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Task {
+    List,
+    Fetch,
+    Remove,
+}
+
 /// A running download.
 pub struct Download {
     /// Names of the models.
@@ -59,8 +67,8 @@ pub struct Models {
     /// Whether the models were listed once.
     pub listed: bool,
     pub download: Option<Download>,
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    tell: Sender<(Task, Told)>,
+    told: Receiver<(Task, Told)>,
     window: Context,
 }
 
@@ -119,24 +127,21 @@ impl Models {
 
     /// The events since the last call.
     pub fn told(&mut self) -> Vec<Told> {
-        let mut all: Vec<Told> = self.told.try_iter().collect();
-        for told in &mut all {
+        let mut all: Vec<(Task, Told)> = self.told.try_iter().collect();
+        for (task, told) in &mut all {
+            if *task == Task::Fetch {
+                self.download = None;
+            }
             match told {
                 Told::Listed(cached) => {
                     self.cached = std::mem::take(cached);
                     self.listed = true;
                 }
-                Told::Changed(_) => {
-                    self.download = None;
-                    self.list();
-                }
-                Told::Stopped | Told::Failed(_) => {
-                    self.download = None;
-                    self.listed = true;
-                }
+                Told::Changed(_) => self.list(),
+                Told::Stopped | Told::Failed(_) => self.listed = true,
             }
         }
-        all
+        all.into_iter().map(|(_, told)| told).collect()
     }
 
     /// Fetches models, one after the other.
@@ -148,7 +153,7 @@ impl Models {
         let download = Download { names: names.clone(), state: state.clone(), cancel: cancel.clone() };
         self.download = Some(download);
         let window = self.window.clone();
-        self.apart(move |hub| {
+        self.apart(Task::Fetch, move |hub| {
             for name in &names {
                 let mut watch = Watch { state: &state, window: &window };
                 hub.get(&ModelReference::parse_name(name)?, &mut watch, &cancel)?;
@@ -159,17 +164,17 @@ impl Models {
 
     /// Removes a model from the cache.
     pub fn remove(&self, name: String) {
-        self.apart(move |hub| {
+        self.apart(Task::Remove, move |hub| {
             let freed = hub.remove(&ModelReference::parse_name(&name)?)?;
-            Ok(Told::Changed(format!("{name} was removed: {} MB.", freed / 1_000_000)))
+            Ok(Told::Changed(format!("{name} was removed, which frees {} MB.", freed / 1_000_000)))
         });
     }
 
     fn list(&self) {
-        self.apart(|hub| hub.cached_models().map(Told::Listed));
+        self.apart(Task::List, |hub| hub.cached_models().map(Told::Listed));
     }
 
-    fn apart(&self, work: impl FnOnce(&Hub) -> Result<Told, HubError> + Send + 'static) {
+    fn apart(&self, task: Task, work: impl FnOnce(&Hub) -> Result<Told, HubError> + Send + 'static) {
         let Some(hub) = self.hub.clone() else { return };
         let (tell, window) = (self.tell.clone(), self.window.clone());
         let started = std::thread::Builder::new().name("models".into()).spawn(move || {
@@ -178,11 +183,11 @@ impl Models {
                 Err(error) => Told::Failed(error.to_string()),
                 Ok(told) => told,
             };
-            let _ = tell.send(told); // the window may have been closed
+            let _ = tell.send((task, told)); // the window may have been closed
             window.request_repaint();
         });
         if let Err(error) = started {
-            let _ = self.tell.send(Told::Failed(format!("no thread could be started: {error}")));
+            let _ = self.tell.send((task, Told::Failed(format!("no thread could be started: {error}"))));
         }
     }
 }
@@ -222,5 +227,25 @@ impl Progress for Watch<'_> {
         // only this thread writes it
         let done = self.state.done.load(Ordering::Relaxed);
         self.state.done.store(done.saturating_sub(bytes), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_goes_on_while_another_model_is_removed() {
+        let mut models = Models::new(None, Context::default());
+        let (state, cancel) = Default::default();
+        models.download = Some(Download { names: vec!["owner/name".into()], state, cancel });
+        let tell = |models: &Models, task, told| models.tell.send((task, told)).expect("it listens");
+        tell(&models, Task::Remove, Told::Changed("another was removed".into()));
+        tell(&models, Task::List, Told::Failed("the cache is away".into()));
+        assert_eq!(models.told().len(), 2);
+        assert!(models.download.is_some());
+        tell(&models, Task::Fetch, Told::Stopped);
+        assert_eq!(models.told().len(), 1);
+        assert!(models.download.is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! State between starts.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 
 use eframe::Storage;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use wordloom::trace::AttentionKind;
 
 const KEY: &str = "wordloom";
 /// Limit of the stored text, in bytes, because every save writes all of it.
-const MOST_TEXT: usize = 1 << 20;
+pub const MOST_TEXT: usize = 1 << 20;
 
 /// The stored state. It has names instead of the library's types, which may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +71,22 @@ impl Remembered {
         eframe::set_value(storage, KEY, &self);
     }
 
+    /// Why nothing can be kept in this file; `None` if it can. Without a file, it is the one of the window named `id`.
+    pub fn obstacle(file: Option<&Path>, id: &str) -> Option<String> {
+        const LOST: &str = "Text and choices are not kept for the next start";
+        let usual = || Some(eframe::storage_dir(id)?.join("app.ron"));
+        let Some(file) = file.map(Path::to_owned).or_else(usual) else {
+            return Some(format!("{LOST}: this user has no folder for them."));
+        };
+        let is_new = !file.exists();
+        let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let tried = folder.and_then(|()| OpenOptions::new().append(true).create(true).open(&file));
+        if is_new && tried.is_ok() {
+            let _ = std::fs::remove_file(&file); // an empty one does no harm
+        }
+        Some(format!("{LOST}: {}: {}.", file.display(), tried.err()?))
+    }
+
     pub fn kind(&self) -> AttentionKind {
         self.kind.parse().unwrap_or(AttentionKind::Cross)
     }
@@ -119,6 +136,20 @@ mod tests {
         let mut memory = Memory::default();
         kept.clone().write(&mut memory);
         assert_eq!(Remembered::read(Some(&memory)), kept);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told() {
+        let folder = std::env::temp_dir().join(format!("wordloom-desktop-{}-kept", std::process::id()));
+        let file = folder.join("state.ron");
+        assert_eq!(Remembered::obstacle(Some(&file), "a"), None);
+        assert!(!file.exists(), "only the window writes it");
+        std::fs::write(&file, "(text:\"a\")").expect("a file");
+        assert_eq!(Remembered::obstacle(Some(&file), "a"), None);
+        assert_eq!(std::fs::read(&file).expect("it is there"), b"(text:\"a\")");
+        let told = Remembered::obstacle(Some(&file.join("below")), "a").expect("a file is no folder");
+        assert!(told.contains("not kept for the next start") && told.contains("state.ron"), "{told}");
+        std::fs::remove_dir_all(folder).expect("it is there");
     }
 
     #[test]

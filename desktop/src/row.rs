@@ -14,3 +14,15 @@ pub fn keep_together(ui: &mut Ui, width: f32) {
         ui.end_row();
     }
 }
+
+/// Draws a line before what has `width` points; begins a new row instead, if the current one has too little left.
+pub fn separate(ui: &mut Ui, width: f32) {
+    /// Width of egui's separator.
+    const LINE: f32 = 6.0;
+    let needed = LINE + ui.spacing().item_spacing.x + width;
+    if ui.layout().main_wrap && ui.available_size_before_wrap().x < needed {
+        ui.end_row();
+    } else {
+        ui.separator();
+    }
+}

@@ -29,7 +29,7 @@ const PARTS: [Part; 8] = [
     part("cross=off", "No cross-attention", "without cross-attention"),
     part("feed-forward=off", "No feed-forward", "without feed-forward networks"),
     part("scale=off", "No 1/√d_k", "scores not divided by √d_k"),
-    part("query=key", "W_Q := W_K", "W_Q := W_K"),
+    part("query=key", "W_Q := W_K", "queries computed with the weights of the keys"),
 ];
 
 const STACKS: [&str; 2] = ["encoder", "decoder"];
@@ -128,7 +128,7 @@ impl Switching {
             for (index, part) in PARTS.iter().enumerate().filter(|(_, part)| self.place.has(part)) {
                 let key = (self.place, index);
                 let off = self.parts.contains(&key);
-                if ui.add(Button::selectable(off, part.label)).clicked() {
+                if ui.add(Button::selectable(off, part.label)).on_hover_text(part.told).clicked() {
                     match off {
                         true => chosen.parts.remove(&key),
                         false => chosen.parts.insert(key),

@@ -2,8 +2,8 @@
 
 use eframe::egui::style::WidgetVisuals;
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Margin, RichText, Shadow, Stroke, Style,
-    TextStyle, Theme, ThemePreference, Ui, vec2,
+    Color32, Context, CornerRadius, FontFamily, FontId, Frame, Id, Margin, Response, RichText, Shadow,
+    Stroke, StrokeKind, Style, TextEdit, TextStyle, Theme, ThemePreference, Ui, Vec2, vec2,
 };
 
 struct Palette {
@@ -122,6 +122,45 @@ pub fn show_choice(ui: &mut Ui) {
     if chosen != before {
         ui.ctx().set_theme(chosen);
     }
+}
+
+/// Draws a ring around what has the keyboard: a selected tab, a folded header or a slider of egui does not show it. A field with
+/// text shows its cursor.
+pub fn show_focus(window: &Context) {
+    let Some(focused) = focused(window).filter(|widget| widget.interact_rect.is_positive()) else { return };
+    let stroke = Stroke::new(2.0, window.global_style().visuals.selection.bg_fill);
+    let painter = window.layer_painter(focused.layer_id);
+    painter.rect_stroke(focused.interact_rect.expand(2.0), 8.0, stroke, StrokeKind::Outside);
+}
+
+/// At the end of a scrolling area: scrolls to the part to which the keyboard has moved, until all of it is seen or the user
+/// scrolls.
+pub fn follow_focus(ui: &Ui) {
+    let (window, key) = (ui.ctx(), ui.scope_id().with("followed"));
+    let here = |widget: &Response| widget.layer_id == ui.layer_id() && ui.min_rect().intersects(widget.rect);
+    let Some(widget) = focused(window).filter(here) else {
+        return window.data_mut(|data| data.remove::<Id>(key));
+    };
+    if window.data(|data| data.get_temp(key)) == Some(widget.id) {
+        return;
+    }
+    let by_pointer = ui.input(|input| {
+        let pointer = &input.pointer;
+        pointer.any_down() || pointer.any_click() || input.smooth_scroll_delta() != Vec2::ZERO
+    });
+    let seen = widget.interact_rect.height() + 1.0 >= widget.rect.height().min(ui.clip_rect().height());
+    if !by_pointer {
+        ui.scroll_to_rect(widget.rect.expand(4.0), None);
+    }
+    if by_pointer || seen {
+        window.data_mut(|data| data.insert_temp(key, widget.id));
+    }
+}
+
+/// What has the keyboard, except fields with text.
+fn focused(window: &Context) -> Option<Response> {
+    let id = window.memory(|memory| memory.focused())?;
+    window.read_response(id).filter(|_| TextEdit::load_state(window, id).is_none())
 }
 
 /// The colour of marks and selections.

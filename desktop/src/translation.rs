@@ -1,9 +1,7 @@
 //! The half of the window with the text, its translation, and the options.
 
 use eframe::egui::text::LayoutJob;
-use eframe::egui::{
-    ComboBox, Context, FontId, Label, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui,
-};
+use eframe::egui::{Context, FontId, Label, ProgressBar, RichText, ScrollArea, TextEdit, TextFormat, Ui};
 
 use wordloom::TranslateOptions;
 use wordloom_hub::Place;
@@ -11,13 +9,13 @@ use wordloom_hub::Place;
 use crate::check::{Check, CheckAction};
 use crate::choice;
 use crate::document::{Document, DocumentAction};
-use crate::engine::{Opened, Translated};
+use crate::engine::{Opened, Progress, Translated};
 use crate::languages::{Languages, Picks};
 use crate::models::Models;
 use crate::muting::{Muting, Undo};
-use crate::remembered::MOST_BEAMS;
+use crate::remembered::{MOST_BEAMS, MOST_TEXT};
 use crate::terms::Terms;
-use crate::texts::one_line;
+use crate::texts::{one_line, signed};
 use crate::theme;
 
 /// The text and its translation.
@@ -32,8 +30,8 @@ pub struct Translation {
     pub model: Opened,
     /// The part of a model that has been read, while one is being opened.
     pub loading: Option<f32>,
-    /// The part of a long text that the encoder has read, until the first word is written.
-    pub reading: Option<f32>,
+    /// How far a translation is that takes long.
+    pub progress: Option<Progress>,
     pub document: Document,
     /// Lines about the devices.
     pub machine: Vec<String>,
@@ -63,6 +61,11 @@ impl Shown {
             Self::Partial(settled, _) => settled,
             Self::Finished(translated) => translated.hypotheses.first().map_or("", |(text, _)| text),
         }
+    }
+
+    /// The translation, once it is finished.
+    pub fn finished(&self) -> Option<&str> {
+        matches!(self, Self::Finished(_)).then(|| self.text())
     }
 }
 
@@ -130,6 +133,10 @@ impl Translation {
                 actions.typed = source.changed();
             });
         });
+        if self.text.len() > MOST_TEXT {
+            let told = "The text is too long to be kept for the next start.";
+            ui.label(RichText::new(told).color(ui.visuals().warn_fg_color));
+        }
         self.show_choices(ui, &mut actions);
         theme::card(ui).show(ui, |ui| {
             ui.set_width(ui.available_width());
@@ -138,8 +145,7 @@ impl Translation {
                 .max_height(room * 0.45)
                 .show(ui, |ui| self.show_result(ui));
         });
-        let finished = matches!(self.shown, Shown::Finished(_)).then(|| self.shown.text());
-        actions.undo = muting.show(ui, &self.text, finished);
+        actions.undo = muting.show(ui, &self.text, self.shown.finished());
         self.show_others(ui, &mut actions);
         actions.chosen |= self.terms.show(ui, self.model.way.first.is_some());
         if !self.model.name.is_empty() {
@@ -155,6 +161,7 @@ impl Translation {
             theme::show_choice(ui);
             actions.check = self.check.show(ui);
         });
+        theme::follow_focus(ui);
         actions
     }
 
@@ -178,8 +185,7 @@ impl Translation {
 
     fn show_choices(&mut self, ui: &mut Ui, actions: &mut Actions) {
         ui.horizontal_wrapped(|ui| {
-            let beams = ComboBox::from_label("beams").selected_text(self.beams.to_string());
-            beams.show_ui(ui, |ui| {
+            choice::show(ui, "beams", &self.beams.to_string(), None, |ui| {
                 for beams in [1, 2, 4, 8, MOST_BEAMS] {
                     actions.chosen |=
                         ui.selectable_value(&mut self.beams, beams, beams.to_string()).changed();
@@ -201,6 +207,10 @@ impl Translation {
             }
             if matches!(self.shown, Shown::Waiting(_) | Shown::Partial(..)) {
                 ui.spinner();
+                // beside the spinner, because a long translation leaves no room below
+                if let Some(Progress { what, fraction }) = &self.progress {
+                    ui.label(RichText::new(format!("{what}: {:.0} %", 100.0 * fraction)).weak());
+                }
             }
         });
     }
@@ -238,12 +248,6 @@ impl Translation {
     }
 
     fn show_others(&self, ui: &mut Ui, actions: &mut Actions) {
-        if let Some(fraction) = self.reading {
-            ui.horizontal_wrapped(|ui| {
-                ui.add(ProgressBar::new(fraction).desired_width(160.0).desired_height(6.0));
-                ui.label(RichText::new(format!("reading the text: {:.0} %", 100.0 * fraction)).weak());
-            });
-        }
         let Shown::Finished(translated) = &self.shown else { return };
         ui.horizontal_wrapped(|ui| {
             if !self.shown.text().is_empty() {
@@ -257,7 +261,7 @@ impl Translation {
             ScrollArea::vertical().id_salt("others").max_height(140.0).show(ui, |ui| {
                 for (text, score) in &translated.hypotheses[1..] {
                     ui.horizontal_wrapped(|ui| {
-                        ui.label(RichText::new(format!("{score:.3}")).weak().monospace())
+                        ui.label(RichText::new(signed(*score, 3)).weak().monospace())
                             .on_hover_text("The logarithm of its probability, over its length");
                         ui.label(text);
                     });
@@ -270,4 +274,18 @@ impl Translation {
 /// Sets the name of a widget without label, for screen readers.
 pub fn name(window: &Context, id: eframe::egui::Id, name: &str) {
     window.accesskit_node_builder(id, |node| node.set_label(name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_finished_translation_may_take_the_place_of_the_text() {
+        let translated = Translated { hypotheses: vec![("Wo?".into(), -0.5)], ..Translated::default() };
+        assert_eq!(Shown::Finished(translated).finished(), Some("Wo?"));
+        for unfinished in [Shown::Waiting("Wo".into()), Shown::Partial("Wo".into(), " ist".into())] {
+            assert_eq!((unfinished.text(), unfinished.finished()), ("Wo", None));
+        }
+    }
 }

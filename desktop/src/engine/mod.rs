@@ -45,10 +45,11 @@ pub enum News {
     NotSwapped(String),
     /// The switches do not fit the model, which has all of its parts now.
     NotSwitched(String),
-    /// The part of a long text that the encoder has read: 0 to 1.
-    Reading { number: u64, fraction: f32 },
-    /// A partial translation: the final part, and the part that may change.
-    Partial { number: u64, settled: String, open: String },
+    /// Work before the first word of a translation.
+    Beginning { number: u64, progress: Progress },
+    /// A partial translation: the final part, and the part that may change. Of several sentences that take long, also the finished
+    /// part of the work, 0 to 1.
+    Partial { number: u64, settled: String, open: String, fraction: Option<f32> },
     /// A finished translation.
     Translated { number: u64, translation: Translated },
     /// The trace of a finished translation.
@@ -97,6 +98,14 @@ pub struct Opened {
     pub layers: [usize; 2],
     /// Language codes to choose from; empty for a model of one pair, and if the languages were picked.
     pub languages: Vec<String>,
+}
+
+/// Work that takes long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    pub what: String,
+    /// The finished part: 0 to 1.
+    pub fraction: f32,
 }
 
 /// A translation with its hypotheses, best first.

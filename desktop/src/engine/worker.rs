@@ -12,14 +12,14 @@ use wordloom::explain::Explanation;
 use wordloom::model::{SelfAttentionChoice, SwitchError, Switches};
 use wordloom::trace::{HeadName, Trace, TraceOptions, TracedSearch};
 use wordloom::transformer::{GenerateError, GenerateOptions, Keep};
-use wordloom::translate::{Excess, GlossaryFile, Pivot, PivotOptions, Sentence};
+use wordloom::translate::{Excess, GlossaryFile, Pivot, PivotOptions, Sentence, Update};
 use wordloom::{Device, Model, TextError, TranslateError, TranslateOptions, Translator};
 use wordloom_hub::{BuiltIn, Language, Place, code_for};
 
 use super::commands::{Command, Exploration, Pending, Request, Way};
 use super::document::{Order, Work};
 use super::residents::Residents;
-use super::{Checked, DocumentNews, Explored, MEMORY, News, Opened, Translated};
+use super::{Checked, DocumentNews, Explored, MEMORY, News, Opened, Progress, Translated};
 use crate::viewer::Inquiry;
 
 pub struct Worker {
@@ -123,6 +123,8 @@ const FAULT: &str = "this should not have happened, and is a fault of the progra
 
 /// The shortest time between two partial translations.
 const BETWEEN_PARTS: Duration = Duration::from_millis(40);
+/// After this time, the window shows how much is done.
+const LONG: Duration = Duration::from_millis(500);
 
 impl Worker {
     pub fn run(mut self, commands: &Receiver<Command>) {
@@ -369,7 +371,8 @@ impl Worker {
         let Loaded { translator, name, .. } = last;
         let Request { number, text, options, glossary } = request;
         let number = *number;
-        let mut shown = Instant::now();
+        let began = Instant::now();
+        let mut shown = began;
         let kept = TraceOptions { model: name.clone(), scores: false, ..TraceOptions::default() };
         let PivotOptions { first: first_options, second } = self.options(options);
         let glossary = glossary.as_deref().filter(|_| first.is_none());
@@ -381,12 +384,9 @@ impl Worker {
             true => translator.summary_options(options, Excess::LeaveOut),
             false => options,
         };
-        let between = first.map(|first| {
-            let pivot = Pivot::new(&first.translator, translator);
-            pollster::block_on(pivot.between(&**text, &first_options, &mut |_| {}))
-        });
+        let between = first.map(|first| self.between((first, last), text, &first_options, number));
         let between = match between.transpose() {
-            Ok(between) => between.map(|mut texts| texts.remove(0).text),
+            Ok(between) => between,
             Err(TranslateError::Generate(GenerateError::Cancelled)) => return,
             Err(error) => return (self.tell)(News::Failed { number, error: error.to_string() }),
         };
@@ -400,11 +400,14 @@ impl Worker {
                 if shown.elapsed() >= BETWEEN_PARTS {
                     shown = Instant::now();
                     if let Some(fraction) = update.encoding {
-                        (self.tell)(News::Reading { number, fraction });
+                        let progress = Progress { what: "reading the text".into(), fraction };
+                        (self.tell)(News::Beginning { number, progress });
                         continue;
                     }
                     let (settled, open) = stream.text();
-                    (self.tell)(News::Partial { number, settled, open });
+                    let long = update.of_sentences > 1 && began.elapsed() >= LONG;
+                    let fraction = long.then_some(update.fraction);
+                    (self.tell)(News::Partial { number, settled, open, fraction });
                 }
             }
             Ok(None)
@@ -435,6 +438,31 @@ impl Worker {
             Err(_) if options.cancel.is_cancelled() => {}
             Err(error) => (self.tell)(News::Failed { number, error: format!("no attention: {error}") }),
         }
+    }
+
+    /// The text in the language between two models.
+    fn between(
+        &self,
+        (first, last): (&Loaded, &Loaded),
+        text: &str,
+        options: &TranslateOptions,
+        number: u64,
+    ) -> Result<String, TranslateError> {
+        let began = Instant::now();
+        let mut shown = began;
+        let through = self.way.as_ref().and_then(|way| way.first.as_ref());
+        let what =
+            through.map_or_else(String::new, |(_, through)| format!("translating into {}", through.name()));
+        let mut watch = |update: &Update| {
+            if began.elapsed() >= LONG && shown.elapsed() >= BETWEEN_PARTS {
+                shown = Instant::now();
+                let progress = Progress { what: what.clone(), fraction: update.fraction };
+                (self.tell)(News::Beginning { number, progress });
+            }
+        };
+        let pivot = Pivot::new(&first.translator, &last.translator);
+        let mut texts = pollster::block_on(pivot.between(text, options, &mut watch))?;
+        Ok(texts.remove(0).text)
     }
 
     fn explore(&self, exploration: &Exploration) {

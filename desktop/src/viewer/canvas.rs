@@ -127,7 +127,9 @@ impl Canvas {
             self.reset();
         }
         let pixels_per_point = ui.pixels_per_point();
-        let (outer, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        let (_, outer) = ui.allocate_space(size);
+        // a name of its own, so that the picture keeps the keyboard if rows appear above it
+        let response = ui.interact(outer, ui.scope_id().with("maps"), Sense::click_and_drag());
         let to_pixels = |size: Vec2| [size.x, size.y].map(|side| (side * pixels_per_point).max(1.0) as u32);
         let margins = labels(ui, None, &View::fit(shape, to_pixels(outer.size())));
         let rect = Rect::from_min_max(outer.min + vec2(margins.left, margins.top), outer.max);
@@ -172,10 +174,6 @@ impl Canvas {
             mark(ui, &placed, &view, shape, cell);
         }
         labels(ui, Some(placed), &view);
-        if response.has_focus() {
-            let stroke = Stroke::new(1.5, theme::accent(ui));
-            ui.painter().rect_stroke(outer, 4.0, stroke, StrokeKind::Inside);
-        }
         let name = format!("attention maps, {} layers of {} heads", shape.layers, shape.heads);
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
         seen

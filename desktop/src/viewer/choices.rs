@@ -79,7 +79,6 @@ impl Viewer {
                 }
             }
             if let Place::All | Place::One(_) = self.place {
-                ui.separator();
                 show_legend(ui, self.colours, self.scale);
             }
         });
@@ -103,8 +102,9 @@ impl Viewer {
             if let Place::Numbers | Place::Microscope = self.place {
                 return; // no colours there
             }
-            ui.separator();
-            choice::show(ui, "colours", &self.colours.to_string(), None, |ui| {
+            let colours = self.colours.to_string();
+            row::separate(ui, choice::length(ui, "colours", &colours, None));
+            choice::show(ui, "colours", &colours, None, |ui| {
                 for colours in ColourMap::ALL {
                     ui.selectable_value(&mut self.colours, colours, colours.to_string());
                 }
@@ -224,7 +224,7 @@ fn show_legend(ui: &mut Ui, colours: ColourMap, scale: Scale) {
         Scale::Rows => ("0", "row's largest"),
     };
     let named = format!("{least} – {most}");
-    row::keep_together(ui, 72.0 + ui.spacing().item_spacing.x + row::length(ui, &named, TextStyle::Small));
+    row::separate(ui, 72.0 + ui.spacing().item_spacing.x + row::length(ui, &named, TextStyle::Small));
     let (rect, response) = ui.allocate_exact_size(vec2(72.0, 8.0), Sense::hover());
     for step in 0..36 {
         let [r, g, b] = colours.colour((step as f32 + 0.5) / 36.0);

@@ -12,6 +12,7 @@ use wordloom::trace::{AttentionKind, HeadName, Trace};
 
 use crate::choice;
 use crate::texts::shortened;
+use crate::theme;
 
 /// Tokens that are shown as buttons; more are a list.
 const MOST_BUTTONS: usize = 60;
@@ -114,7 +115,12 @@ impl Microscope {
         match (scrolls, &self.answer) {
             (_, None) => _ = ui.label(RichText::new("One moment …").weak()),
             (true, Some(answer)) => show_answer(ui, answer, self.waiting),
-            (false, Some(answer)) => area.show(ui, |ui| show_answer(ui, answer, self.waiting)).inner,
+            (false, Some(answer)) => {
+                area.show(ui, |ui| {
+                    show_answer(ui, answer, self.waiting);
+                    theme::follow_focus(ui);
+                });
+            }
         }
         if same || source == Source::Trace {
             return None;

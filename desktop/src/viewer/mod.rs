@@ -119,6 +119,12 @@ impl Viewer {
         }
     }
 
+    /// Removes the trace of the current translation. An opened file stays visible.
+    pub fn clear_live(&mut self) {
+        self.live = None;
+        self.set_out_of_date();
+    }
+
     /// Marks the live trace as out of date, because its model was replaced or changed.
     pub fn set_out_of_date(&mut self) {
         self.answers = false;

@@ -145,7 +145,10 @@ impl Numbers {
                     for head in &rows[range] {
                         ui.horizontal(|ui| {
                             for (column, _, width, _) in COLUMNS {
-                                let label = Label::new(text(head, column)).truncate().sense(Sense::click());
+                                // a row is one stop of the Tab key
+                                let sense =
+                                    if column == Column::Head { Sense::click() } else { Sense::CLICK };
+                                let label = Label::new(text(head, column)).truncate().sense(sense);
                                 let mut label = ui.add_sized(vec2(width, height), label);
                                 if column == Column::Components {
                                     label = label.on_hover_ui(|ui| curve(ui, &head.numbers.spectrum));
@@ -156,6 +159,7 @@ impl Numbers {
                             }
                         });
                     }
+                    theme::follow_focus(ui);
                 });
             });
         });

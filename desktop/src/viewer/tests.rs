@@ -222,6 +222,35 @@ fn the_marked_cell_is_told_and_numbers_lead_to_their_head() {
     assert!(place == Place::One(Head { layer: 1, head: Some(4) }), "a row leads to its head");
 }
 
+#[test]
+fn the_keyboard_opens_a_head_and_leaves_it_again() {
+    let mut harness = live(trace(6));
+    until_painted(&mut harness);
+    harness.get_by_label_contains("attention maps").focus();
+    harness.step();
+    for key in [Key::ArrowRight, Key::Enter] {
+        harness.key_press(key);
+        harness.run_steps(3);
+    }
+    assert!(harness.state().viewer.place == Place::One(Head { layer: 0, head: Some(0) }));
+    // the row of the head is above the picture now
+    assert!(harness.get_by_label_contains("attention maps").is_focused());
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.state().viewer.place == Place::All);
+}
+
+#[test]
+fn a_text_that_is_gone_leaves_no_attention() {
+    let mut harness = live(trace(6));
+    harness.step();
+    assert!(harness.query_by_label_contains("attention maps").is_some());
+    harness.state_mut().viewer.clear_live();
+    harness.run_steps(2);
+    assert!(harness.query_by_label_contains("attention maps").is_none());
+    harness.get_by_label("The attention of a translation appears here.");
+}
+
 /// The token that ends translations.
 const END: u32 = 0;
 

@@ -254,13 +254,15 @@ impl Painting<'_> {
     }
 }
 
+/// What the looks of tokens say.
+const SIGNS: &str = "Solid tokens were kept, pale ones rejected, framed ones end a hypothesis";
+
 /// Shows exactly one line, so that the content below does not move.
 fn show_line(ui: &mut Ui, found: &Found, look: &Look, pointed: Option<usize>) {
     let text = match pointed {
         Some(node) => about(found, look, node),
-        None if found.is_of_a_file() => "Solid tokens were kept, pale ones rejected, framed ones end.".into(),
-        None => "Solid tokens were kept, pale ones rejected, framed ones end. Click one to go on from there."
-            .into(),
+        None if found.is_of_a_file() => format!("{SIGNS}."),
+        None => format!("{SIGNS}. Click one to go on from there."),
     };
     ui.add(Label::new(RichText::new(text).weak()).truncate());
 }
