@@ -227,6 +227,10 @@ def test_a_stream_refuses_options_at_once_and_faults_in_their_place(translator, 
 def test_unknown_options_name_similar_ones(translator):
     with pytest.raises(ValueError, match="no option 'target_language'; similar ones are target_lang"):
         translator.translate("Hello!", target_language=None)
+    with pytest.raises(ValueError, match="device is an argument of Translator"):
+        wordloom.translate("Hello!", device="cpu")
+    with pytest.raises(ValueError, match="no option 'devise'; similar ones are device"):
+        wordloom.Translator(devise="cpu")
     with pytest.raises(ValueError, match="early_stopping is .*, which has a lone surrogate"):
         translator.translate("Hello!", early_stopping="\ud800")
     with pytest.raises(TypeError, match="glossary holds int; a term is a str"):

@@ -43,6 +43,8 @@ _MISSING = {
     "stopping_criteria": "leave it out; max_new_tokens limits the length",
     "streamer": "leave it out; translate_iter gives each text as soon as it is there",
 }
+#: Arguments of ``Translator(…)`` that no call has.
+_OF_THE_MODEL = ("model", "device", "weights")
 #: Short names of options, and transformers'.
 _SHORT = {"beams": "num_beams", "n_best": "num_return_sequences"}
 
@@ -104,12 +106,14 @@ def _refuse_unknown(name: str, others: Iterable[str]) -> None:
     """Raises ``ValueError`` for a name that is no option. Transformers has some without effect here, which the engine knows."""
     if name in _MISSING:
         raise ValueError(f"{name} is not supported; {_MISSING[name]}")
+    if name in _OF_THE_MODEL:
+        raise ValueError(f"{name} is an argument of Translator(…), and no option of a call")
     if name in _OF_TEXT:
         raise ValueError(f"{name} is an option of translate; generate takes token ids, where forced_bos_token_id chooses the language")
     try:
         _native.Engine.check_generation(json.dumps({name: None}))
     except (ValueError, _native.ModelError):
-        near = difflib.get_close_matches(name, sorted({*_SHORT, *_OF_THE_SEARCH, *others}))
+        near = difflib.get_close_matches(name, sorted({*_SHORT, *_OF_THE_SEARCH, *_OF_THE_MODEL, *others}))
         way_out = f"; similar ones are {', '.join(near)}" if near else ""
         raise ValueError(f"there is no option {name!r}{way_out}") from None
 
