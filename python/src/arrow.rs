@@ -22,6 +22,8 @@ use crate::translate::{Options, translate_all};
 #[pyclass(frozen, module = "wordloom")]
 pub struct ArrowArray {
     array: ArrayRef,
+    /// Name of the column; empty for a batch.
+    name: String,
     /// Metadata of the schema.
     metadata: Metadata,
 }
@@ -63,7 +65,7 @@ impl ArrowArray {
     fn field(&self) -> Field {
         // a batch is a struct without nulls
         let nullable = !matches!(self.array.data_type(), DataType::Struct(_)) || self.array.null_count() > 0;
-        Field::new("", self.array.data_type().clone(), nullable).with_metadata(self.metadata.clone())
+        Field::new(&self.name, self.array.data_type().clone(), nullable).with_metadata(self.metadata.clone())
     }
 }
 
@@ -126,7 +128,8 @@ impl Engine {
                 )));
             }
             let array = call.column(py, &chunks, kind)?;
-            return Ok(Bound::new(py, ArrowArray { array, metadata: Metadata::default() })?.into_any());
+            let (name, metadata) = (field.name().clone(), Metadata::default());
+            return Ok(Bound::new(py, ArrowArray { array, name, metadata })?.into_any());
         };
         let schema = Schema::new(fields.clone()).with_metadata(field.metadata().clone());
         let index = place(&schema, column, output)?;
@@ -147,7 +150,8 @@ impl Engine {
                 let nulls = structs[0].nulls().cloned();
                 let array = StructArray::try_new(schema.fields().clone(), columns, nulls).or_raise()?;
                 let metadata = schema.metadata().clone();
-                Bound::new(py, ArrowArray { array: Arc::new(array), metadata })?.into_any()
+                let name = String::new();
+                Bound::new(py, ArrowArray { array: Arc::new(array), name, metadata })?.into_any()
             }
             false => Bound::new(py, table(&structs, parts, &schema)?)?.into_any(),
         })

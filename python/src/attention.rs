@@ -1,7 +1,7 @@
 //! The attention of a translation.
 
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
+use pyo3::types::{PyByteArray, PyBytes, PyType};
 use wordloom::trace::{AttentionKind, Trace, TraceError as LibraryError, TraceOptions, TracedSentence};
 use wordloom::{TranslateOptions, Translator};
 
@@ -68,6 +68,17 @@ async fn traced(
 
 #[pymethods]
 impl Attention {
+    /// Reads a trace from JSON or safetensors.
+    #[new]
+    fn new(bytes: &[u8]) -> PyResult<Self> {
+        Ok(Self { trace: Trace::from_bytes(bytes).or_raise()? })
+    }
+
+    /// For pickle: the type, and what it is made of.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>(), (self.safetensors(py)?,)))
+    }
+
     fn __len__(&self) -> usize {
         self.trace.sentences.len()
     }
@@ -118,13 +129,14 @@ impl Attention {
     }
 
     /// The trace as JSON.
-    fn json(&self) -> PyResult<String> {
-        self.trace.to_json().or_raise()
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.trace.to_json()).or_raise()
     }
 
     /// The trace as a safetensors file.
-    fn safetensors(&self) -> PyResult<Vec<u8>> {
-        self.trace.to_safetensors().or_raise()
+    fn safetensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.trace.to_safetensors()).or_raise()?;
+        Ok(PyBytes::new(py, &bytes))
     }
 }
 

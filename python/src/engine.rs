@@ -9,7 +9,7 @@ use wordloom::model::config::Architecture;
 use wordloom::model::files::ModelFiles;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject, UnknownKeys};
 use wordloom::precision::PrecisionChoice;
-use wordloom::transformer::Cancel as LibraryCancel;
+use wordloom::transformer::{Cancel as LibraryCancel, GenerateError as LibraryGenerateError};
 use wordloom::{Device, DeviceChoice, Model, Transformer, Translator};
 use wordloom_hub::{Hub, ModelReference, Place, Progress};
 
@@ -47,6 +47,19 @@ impl Engine {
         match &self.loaded {
             Loaded::Translator(translator) => Ok(translator),
             Loaded::Other(_, reason) => Err(TextError::new_err(reason.clone())),
+        }
+    }
+
+    /// # Errors
+    /// `GenerateError` if the model is an encoder alone.
+    pub fn check_decoder(&self) -> PyResult<()> {
+        let config = self.transformer().config();
+        match config.architecture() {
+            Architecture::EncoderOnly => {
+                let model_type = config.family.model_type();
+                Err(LibraryGenerateError::NoDecoder { model_type }).or_raise()
+            }
+            _ => Ok(()),
         }
     }
 
@@ -140,6 +153,14 @@ impl Engine {
         let config = self.transformer().generation_config();
         let end = || config.eos_token_id.as_ref().and_then(|ids| ids.as_slice().first().copied());
         config.pad_token_id.or_else(end).unwrap_or(0)
+    }
+
+    /// The token that begins every output, unless the options name another.
+    #[getter]
+    fn start_token_id(&self) -> Option<u32> {
+        let (config, tokens) = (self.transformer().generation_config(), &self.transformer().config().tokens);
+        let of_file = config.decoder_start_token_id.or(config.bos_token_id);
+        of_file.or(tokens.decoder_start).or(tokens.bos)
     }
 
     /// Pieces of the source's or the target's vocabulary, in the order of their ids.

@@ -27,9 +27,10 @@ pub fn text(item: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<
         let kind = item.get_type().name().map(|name| name.to_string()).unwrap_or_default();
         let way_out = match kind.as_str() {
             "bytes" => "; decode it first: .decode(\"utf-8\")",
-            "NoneType" | "float" => {
-                "; leave rows without text out, or pass an Arrow array, whose nulls stay nulls"
+            "NoneType" | "NAType" | "float" => {
+                "; leave rows without text out, or call translate_arrow, whose nulls stay nulls"
             }
+            "Translation" => "; pass its .text",
             _ => "",
         };
         return Err(PyTypeError::new_err(format!("{} is {kind}, not str{way_out}", name())));

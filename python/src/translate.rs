@@ -99,7 +99,14 @@ impl Translations {
 #[pymethods]
 impl Engine {
     /// Refuses options that no call could use. The target's language may still be missing: a call can name it.
-    fn check(&self, mut options: Options) -> PyResult<()> {
+    ///
+    /// * `translates`: whether the call translates; then a model that does not is refused, too
+    #[pyo3(signature = (options, translates=false))]
+    fn check(&self, mut options: Options, translates: bool) -> PyResult<()> {
+        if translates {
+            self.translator()?;
+        }
+        self.check_decoder()?;
         options.terms()?;
         let options = options.without_terms(self)?;
         let transformer = self.transformer();
@@ -150,21 +157,6 @@ impl Engine {
     ) -> PyResult<Translations> {
         let watch = Watch::new(cancel, progress);
         Ok(Translations(self.translated(py, (source, first), options, &watch)?.into_iter()))
-    }
-
-    /// As `translate`, but returns the best texts only.
-    #[pyo3(signature = (source, options, cancel=None, progress=None))]
-    fn translate_texts(
-        &self,
-        py: Python<'_>,
-        source: &Bound<'_, PyAny>,
-        options: Options,
-        cancel: Option<&Cancel>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Vec<String>> {
-        let watch = Watch::new(cancel, progress);
-        let translated = self.translated(py, (source, 0), options, &watch)?;
-        Ok(translated.into_iter().map(|translation| translation.text).collect())
     }
 }
 

@@ -131,6 +131,7 @@ def calls(t, ct2):
         )),
         (TextError, lambda: bart.translate("Hello!")),
         (TextError, lambda: bert.translate("Hello!")),
+        (TextError, lambda: bert.translate_iter(["Hello!"])),
         (TextError, lambda: gpt2.attention("Hello!")),
         (GenerateError, lambda: bert.generate([[1, 2]])),
         # token ids
@@ -140,6 +141,10 @@ def calls(t, ct2):
         (GenerateError, lambda: t.generate([[]])),
         (GenerateError, lambda: t.generate([[5] * 10_000])),
         (TypeError, lambda: t.generate([[1], 2])),
+        *((ValueError, lambda bad=bad: t.generate(ids, decoder_input_ids=bad)) for bad in ([[-1]], [[1], [2]], [[1.5]])),
+        *((GenerateError, lambda bad=bad: t.generate(ids, decoder_input_ids=bad)) for bad in ([[10**6]], [[5] * 1000])),
+        (TypeError, lambda: t.generate(ids, decoder_input_ids="x")),
+        (ValueError, lambda: gpt2.generate(ids, decoder_input_ids=[[1]])),
         (ValueError, lambda: t.generate(ids, [[1]])),
         (ValueError, lambda: t.generate(ids, [[1, 0, 1, 1, 1]])),
         (ValueError, lambda: t.generate(ids, [[1, 1, 1, 1, 7]])),
@@ -162,6 +167,7 @@ def calls(t, ct2):
         (TypeError, lambda: t.score(["a"], [NAN])),
         (ScoreError, lambda: t.score("a", "word " * 5000)),
         (TypeError, lambda: t.score(b"a", b"b")),
+        (TypeError, lambda: t.score("a", "b", target_lang=3)),
         # attention
         (TypeError, lambda: t.attention(None)),
         (TypeError, lambda: t.attention("Hello!", 3)),
@@ -172,7 +178,10 @@ def calls(t, ct2):
         # Arrow
         *((TypeError, lambda bad=bad: t.translate_arrow(bad)) for bad in (None, ["x"], "x", Liar())),
         ((TypeError, ValueError), lambda: t.translate_arrow(WrongCapsules())),
+        (TypeError, lambda: t.translate_arrow([], output=None)),
         # evaluation
+        (TypeError, lambda: wordloom.evaluate(["a"], [None])),
+        (TypeError, lambda: wordloom.check(None)),
         (EvaluateError, lambda: wordloom.evaluate([], [])),
         (EvaluateError, lambda: wordloom.evaluate(["a"], ["a", "b"])),
         (TypeError, lambda: wordloom.evaluate([None], ["a"])),
@@ -185,6 +194,7 @@ def calls(t, ct2):
         *((ValueError, lambda bad=bad: train(bad)) for bad in ([], [("a", "")], [(SURROGATE, "b")], [("a\0b", "b")])),
         (RuntimeError, lambda: train(Liar())),
         *((TrainError, lambda bad=bad: train(bad)) for bad in ("no/such.tsv", PAIRS[:1], __file__)),
+        (TypeError, lambda: train({"a": "b"})),
         (TypeError, lambda: train(dev=3)),
         (TypeError, lambda: train(out=None)),
         (TrainError, lambda: train(out=__file__)),

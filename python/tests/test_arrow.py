@@ -131,3 +131,22 @@ def test_metadata_of_a_schema_stay(translator):
     ):
         assert found.schema.metadata == {b"source": b"a book"}
         assert found.schema.field("text").metadata == {b"language": b"en"}
+
+
+def test_a_series_keeps_its_name(translator):
+    polars = pytest.importorskip("polars")
+    series = polars.Series("english", ["Good morning!"])
+    assert polars.Series(translator.translate_arrow(series)).name == "english"
+
+
+def test_texts_may_come_from_pyarrow(translator):
+    (array, chunked) = pyarrow.array(SENTENCES[2:3]), pyarrow.chunked_array([SENTENCES[:1], SENTENCES[2:3]])
+    assert [found.text for found in translator.translate(array)] == EXPECTED[2:3]
+    assert [found.text for found in translator.translate_iter(chunked)] == [EXPECTED[0], EXPECTED[2]]
+    assert [found.text for found in translator.translate(translator.translate_arrow(array))]
+    with pytest.raises(TypeError, match="text 1 is NoneType, not str; leave rows without text out, or call translate_arrow"):
+        translator.translate(pyarrow.array(SENTENCES))
+    with pytest.raises(TypeError, match="text is Table; pass one of its columns"):
+        translator.translate(pyarrow.table({"text": array}))
+    with pytest.raises(TypeError, match="output is NoneType; pass a str"):
+        translator.translate_arrow(array, output=None)

@@ -69,6 +69,22 @@ def test_a_forked_child_translates():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_translates_on_a_gpu():
+    code = """
+    import os, signal, wordloom
+    translator = wordloom.Translator(device="gpu") # a software adapter, too
+    answer = translator.translate("Hello!").text
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if translator.translate("Hello!").text == answer else 1)
+    print(os.waitpid(child, 0)[1], translator.translate("Hello!"))
+    """
+    done = run_python(textwrap.dedent(code))
+    assert done.stdout == "0 Hallo!\n", done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_closes_a_translator_whose_lock_a_thread_held():
     code = """
     import os, signal, wordloom

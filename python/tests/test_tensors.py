@@ -1,7 +1,9 @@
 """Token ids in; ids, scores, tensors and attention out, against transformers' results in `tests/data`."""
 
+import copy
 import json
 import math
+import pickle
 
 import pytest
 
@@ -226,3 +228,27 @@ def test_global_tokens_are_those_of_the_mask():
         led.generate([[5, 6]], global_attention_mask=[[1]])
     with pytest.raises(ValueError, match="global_attention_mask holds other values"):
         led.generate([[5, 6]], global_attention_mask=[[2, 0]])
+
+
+def test_outputs_begin_with_decoder_input_ids(translator):
+    ids, start = [[633, 277, 267, 927, 1338, 262, 0]], 11999
+    (whole,) = translator.generate(ids, num_beams=1).tolist()
+    for beginning in ([whole[:3]], [whole[1:3]], numpy.array([whole[:3]]), [[]], [[start]], None):
+        assert translator.generate(ids, decoder_input_ids=beginning, num_beams=1).tolist() == [whole]
+    (other,) = translator.generate(ids, decoder_input_ids=[[2281]]).tolist()
+    assert other[:2] == [start, 2281] and other[-1] == 0
+    # as in transformers, new tokens do not count it, and lengths do
+    options = {"decoder_input_ids": [whole[:3]], "num_beams": 1}
+    assert translator.generate(ids, max_new_tokens=2, **options).shape == (1, 5)
+    assert translator.generate(ids, max_length=5, **options).shape == (1, 5)
+    assert translator.generate(ids, min_new_tokens=9, **options).shape[1] >= 12
+    two = translator.generate(ids * 2, decoder_input_ids=[[2281], [536]], num_beams=3, num_return_sequences=2)
+    assert two[:, 1].tolist() == [2281, 2281, 536, 536]
+
+
+def test_attention_can_be_pickled(translator):
+    attention = translator.attention("Hello! How are you?")
+    copied = pickle.loads(pickle.dumps(attention))
+    assert copied.html() == attention.html()
+    assert (copied.sentences[1].cross == attention.sentences[1].cross).all()
+    assert copy.deepcopy(attention.sentences[0]).alignment == attention.sentences[0].alignment

@@ -227,6 +227,10 @@ def test_a_stream_refuses_options_at_once_and_faults_in_their_place(translator, 
 def test_unknown_options_name_similar_ones(translator):
     with pytest.raises(ValueError, match="no option 'target_language'; similar ones are target_lang"):
         translator.translate("Hello!", target_language=None)
+    with pytest.raises(ValueError, match="device is an argument of Translator"):
+        wordloom.translate("Hello!", device="cpu")
+    with pytest.raises(ValueError, match="no option 'devise'; similar ones are device"):
+        wordloom.Translator(devise="cpu")
     with pytest.raises(ValueError, match="early_stopping is .*, which has a lone surrogate"):
         translator.translate("Hello!", early_stopping="\ud800")
     with pytest.raises(TypeError, match="glossary holds int; a term is a str"):
@@ -246,3 +250,27 @@ def test_a_folder_whose_name_is_no_text_is_opened(tmp_path):
         translator = wordloom.Translator(name, "cpu")
         assert translator.translate("Hello!").text == "Hallo!"
     assert pickle.loads(pickle.dumps(translator)).translate("Hello!").text == "Hallo!"
+
+
+def test_options_of_transformers_that_wordloom_lacks_may_be_none(translator):
+    assert translator.translate("Hello!", streamer=None, logits_processor=None).text == "Hallo!"
+    with pytest.raises(ValueError, match="generation_config is not supported; pass its options themselves"):
+        translator.translate("Hello!", generation_config={"num_beams": 2})
+    with pytest.raises(ValueError, match="target_lang is an option of translate"):
+        translator.generate([[5, 0]], target_lang="de")
+
+
+def test_names_are_not_taken_for_texts(translator):
+    class Frame:
+        columns = ("text",)
+
+        def __iter__(self):
+            return iter(self.columns)
+
+    for call in (translator.translate, translator.translate_iter):
+        with pytest.raises(TypeError, match="is dict, which would give its keys; pass its values"):
+            call({"Hello!": 1})
+        with pytest.raises(TypeError, match="is Frame; pass one of its columns"):
+            call(Frame())
+    with pytest.raises(TypeError, match="texts is NoneType; pass an iterable of strings"):
+        translator.translate_iter(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def array(data: bytearray, shape: list[int], kind: str = "f") -> Any:
+def array(data: bytearray, shape: list[int], kind: Any = "f") -> Any:
     """A NumPy array over the bytes; a ``memoryview`` of that shape if NumPy is not installed.
 
     * ``kind``: ``f`` for float32, ``q`` for int64

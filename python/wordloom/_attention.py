@@ -6,6 +6,7 @@ import html
 import os
 from typing import Any
 
+from . import _native
 from ._arrays import array
 
 
@@ -17,7 +18,7 @@ class SentenceAttention:
     ``cross[i]`` is the layer ``layers["cross"][i]``.
     """
 
-    def __init__(self, traced: Any, index: int) -> None:
+    def __init__(self, traced: _native.Attention, index: int) -> None:
         self._traced, self._index = traced, index
         self.source: str
         self.target: str
@@ -60,7 +61,7 @@ class SentenceAttention:
 class Attention:
     """The attention of a text's translation. A notebook shows it: every head, the search, and numbers, without a network."""
 
-    def __init__(self, traced: Any) -> None:
+    def __init__(self, traced: _native.Attention) -> None:
         self._traced = traced
         #: Sentences in order.
         self.sentences: list[SentenceAttention] = [
@@ -80,7 +81,7 @@ class Attention:
         elif ending == ".json":
             data = self._traced.json().encode()
         elif ending == ".safetensors":
-            data = bytes(self._traced.safetensors())
+            data = self._traced.safetensors()
         else:
             raise ValueError(f"{path!r} has no known ending; use .html, .json or .safetensors")
         with open(path, "wb") as file:

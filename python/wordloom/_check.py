@@ -37,6 +37,8 @@ def check(device: str = "gpu", progress: bool = False) -> DeviceCheck:
 
     Raises ``GpuError`` if there is no such GPU, or if it fails; ``ValueError`` for the CPU.
     """
+    if not isinstance(device, str):
+        raise TypeError(f"device is {type(device).__name__}; pass a str")
     with bar(progress, "checking", unit="‰") as move:
         right, usable, summary, markdown, report = _native.check_device(device, move)
     return DeviceCheck(right, usable, summary, markdown, json.loads(report))

@@ -40,6 +40,9 @@ class TranslationPipeline:
         # wrong options are refused at once, and not by the first call
         translator._engine().check(translator._call(self._ours({})))
 
+    def __repr__(self) -> str:
+        return f"<wordloom.{type(self).__name__}, {self.task}: {self.translator!r}>"
+
     def __call__(self, inputs: Any, **options: Any) -> Any:
         """Translates. A string or a list gives a list of ``{"translation_text": …}``; with several sequences for each text, a list
         of such lists. A generator gives a generator of a list for each text.

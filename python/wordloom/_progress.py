@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 
 @contextmanager
-def bar(wanted: bool, what: str, **options: Any):
+def bar(wanted: bool, what: str, **options: Any) -> Iterator[Callable[..., None] | None]:
     """Gives a function of done and total units, and numbers to show, that moves a bar; ``None`` if none is wanted or tqdm is not installed."""
     progress = _tqdm() if wanted else None
     if progress is None:
@@ -25,9 +25,9 @@ def bar(wanted: bool, what: str, **options: Any):
         yield move
 
 
-def _tqdm() -> Callable[..., Any] | None:
+def _tqdm() -> Any:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None
     return tqdm

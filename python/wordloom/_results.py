@@ -167,7 +167,7 @@ class Generated:
     sequences_scores: Any
 
 
-def translations(found: Iterable[tuple]) -> list[Translation]:
+def translations(found: Iterable[tuple[Any, ...]]) -> list[Translation]:
     """Makes ``Translation`` objects of the engine's tuples. Python's collector rests meanwhile: many new objects would wake it again and
     again, and none of them is garbage."""
     collects = gc.isenabled()
@@ -179,7 +179,7 @@ def translations(found: Iterable[tuple]) -> list[Translation]:
             gc.enable()
 
 
-def translation(parts: tuple) -> Translation:
+def translation(parts: tuple[Any, ...]) -> Translation:
     """Makes a ``Translation`` of the engine's tuples."""
     text, hypotheses, sentences = parts
     return Translation(

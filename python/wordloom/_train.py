@@ -106,6 +106,11 @@ def train(
             raise TypeError(f"{name} is {type(function).__name__}; pass a function")
     if not isinstance(device, str):
         raise TypeError(f"device is {type(device).__name__}; pass a str")
+    for name, value in (("pairs", pairs), ("dev", dev)):
+        if isinstance(value, Mapping):
+            raise TypeError(f"{name} is {type(value).__name__}, which would give its keys; pass its items()")
+        if hasattr(value, "columns"):
+            raise TypeError(f"{name} is {type(value).__name__}; pass zip(SOURCES, TARGETS) of two of its columns")
     options = {name: value for name, value in given.items() if name not in _OURS}
     if isinstance(config, Mapping):
         options["config"], options["config_keys"] = None, _json(config)
@@ -167,7 +172,7 @@ def _json(config: Mapping[str, Any]) -> str:
 
 def _call(given: dict[str, Any]) -> str:
     """The call for the model card, with the options that are not the defaults."""
-    defaults = train.__kwdefaults__
+    defaults = train.__kwdefaults__ or {}
     unchanged = [name for name in defaults if given[name] is defaults[name] or name in ("on_step", "on_test", "progress")]
     plain = (str, int, float, list, tuple)
     unchanged += [name for name in defaults if isinstance(given[name], plain) and given[name] == defaults[name]]

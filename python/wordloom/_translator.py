@@ -10,8 +10,8 @@ import json
 import operator
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 from . import _native
 from ._arrays import array, floats, padded, rows
@@ -29,6 +29,22 @@ FIRST_WINDOW = 128
 _of_the_parent: list[Any] = []
 
 
+#: Arguments of transformers' ``generate`` that Wordloom has not, unless they are ``None``; and the way out.
+_MISSING = {
+    "assistant_model": "leave it out",
+    "decoder_attention_mask": "leave it out, and pass decoder_input_ids without padding",
+    "encoder_outputs": "pass input_ids",
+    "generation_config": "pass its options themselves",
+    "inputs_embeds": "pass input_ids",
+    "logits_processor": "leave it out",
+    "negative_prompt_attention_mask": "leave it out",
+    "negative_prompt_ids": "leave it out",
+    "prefix_allowed_tokens_fn": "leave it out; a glossary of translate prescribes terms",
+    "stopping_criteria": "leave it out; max_new_tokens limits the length",
+    "streamer": "leave it out; translate_iter gives each text as soon as it is there",
+}
+#: Arguments of ``Translator(…)`` that no call has.
+_OF_THE_MODEL = ("model", "device", "weights")
 #: Short names of options, and transformers'.
 _SHORT = {"beams": "num_beams", "n_best": "num_return_sequences"}
 
@@ -48,10 +64,8 @@ class _Options:
         **generation: Any,
     ) -> None:
         self.generation = _json(generation)
-        for name, code in (("source_lang", source_lang), ("target_lang", target_lang), ("task", task)):
-            if code is not None and not isinstance(code, str):
-                raise TypeError(f"{name} is {type(code).__name__}; pass a str")
-        self.source_lang, self.target_lang, self.task = source_lang, target_lang, task
+        self.source_lang, self.target_lang = _text(source_lang, "source_lang"), _text(target_lang, "target_lang")
+        self.task = _text(task, "task")
         self.alignments = bool(alignments)
         if document not in (None, False, True, "truncate"):
             raise ValueError(f'document is {document!r}; pass True, False or "truncate"')
@@ -79,6 +93,8 @@ def _renamed(options: dict[str, Any], others: Iterable[str] = ()) -> dict[str, A
     found: dict[str, Any] = {}
     for name, value in options.items():
         name = _SHORT.get(name, name)
+        if name in _MISSING and value is None:
+            continue
         if name not in _OF_THE_SEARCH and name not in others:
             _refuse_unknown(name, others)
         if found.get(name) is None:
@@ -88,10 +104,16 @@ def _renamed(options: dict[str, Any], others: Iterable[str] = ()) -> dict[str, A
 
 def _refuse_unknown(name: str, others: Iterable[str]) -> None:
     """Raises ``ValueError`` for a name that is no option. Transformers has some without effect here, which the engine knows."""
+    if name in _MISSING:
+        raise ValueError(f"{name} is not supported; {_MISSING[name]}")
+    if name in _OF_THE_MODEL:
+        raise ValueError(f"{name} is an argument of Translator(…), and no option of a call")
+    if name in _OF_TEXT:
+        raise ValueError(f"{name} is an option of translate; generate takes token ids, where forced_bos_token_id chooses the language")
     try:
         _native.Engine.check_generation(json.dumps({name: None}))
     except (ValueError, _native.ModelError):
-        near = difflib.get_close_matches(name, sorted({*_SHORT, *_OF_THE_SEARCH, *others}))
+        near = difflib.get_close_matches(name, sorted({*_SHORT, *_OF_THE_SEARCH, *_OF_THE_MODEL, *others}))
         way_out = f"; similar ones are {', '.join(near)}" if near else ""
         raise ValueError(f"there is no option {name!r}{way_out}") from None
 
@@ -196,10 +218,10 @@ class Translator:
             # another thread of the parent may have held the lock
             self._loaded, self._process, self._lock = None, os.getpid(), threading.Lock()
 
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[Any, ...]:
         return self._arguments, self._options, self._is_closed
 
-    def __setstate__(self, state: tuple) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         (model, device, weights, progress), options, closed = state
         self._set_up(model, device, weights, progress, options)
         self._is_closed = closed
@@ -242,6 +264,10 @@ class Translator:
     def _call(self, options: dict[str, Any]) -> _Options:
         return _Options(**{**self._options, **_long_names(options)})
 
+    @overload
+    def translate(self, text: str, *, progress: bool = ..., **options: Any) -> Translation: ...
+    @overload
+    def translate(self, text: Iterable[str], *, progress: bool = ..., **options: Any) -> list[Translation]: ...
     def translate(self, text: str | Iterable[str], *, progress: bool = False, **options: Any) -> Any:
         """Translates a text of any length, or many. Line breaks and blank lines stay.
 
@@ -272,6 +298,10 @@ class Translator:
             found = translations(engine.translate(texts, call, cancel, move))
         return found[0] if one else found
 
+    @overload
+    def summarize(self, text: str, *, truncate: bool = ..., progress: bool = ..., **options: Any) -> Translation: ...
+    @overload
+    def summarize(self, text: Iterable[str], *, truncate: bool = ..., progress: bool = ..., **options: Any) -> list[Translation]: ...
     def summarize(
         self, text: str | Iterable[str], *, truncate: bool = False, progress: bool = False, **options: Any
     ) -> Any:
@@ -285,6 +315,10 @@ class Translator:
         """
         return self.translate(text, progress=progress, document="truncate" if truncate else True, **options)
 
+    @overload
+    async def translate_async(self, text: str, *, progress: bool = ..., **options: Any) -> Translation: ...
+    @overload
+    async def translate_async(self, text: Iterable[str], *, progress: bool = ..., **options: Any) -> list[Translation]: ...
     async def translate_async(self, text: str | Iterable[str], *, progress: bool = False, **options: Any) -> Any:
         """As ``translate``, on a thread of the event loop's executor. Cancelling the task stops the translation."""
         return await _on_a_thread(lambda cancel: self._translate(text, options, progress, cancel))
@@ -300,8 +334,9 @@ class Translator:
         """
         if isinstance(texts, (str, bytes)):
             raise TypeError("texts is one string; pass an iterable of strings, or call translate")
+        texts = _iterable(texts, "texts", "an iterable of strings")
         call, source = self._call(options), iter(texts)
-        self._engine().check(call)  # wrong options are refused now, not at the first result
+        self._engine().check(call, translates=True)  # wrong options are refused now, not at the first result
 
         def stream() -> Iterator[Translation]:
             window, done = FIRST_WINDOW, 0
@@ -352,15 +387,18 @@ class Translator:
         The result has ``__arrow_c_array__`` or ``__arrow_c_stream__``: ``pyarrow.array(result)``, ``pyarrow.record_batch(result)``,
         ``pyarrow.table(result)``, ``polars.Series(result)`` and ``polars.DataFrame(result)`` take it without a copy.
         """
+        if not isinstance(output, str):
+            raise TypeError(f"output is {type(output).__name__}; pass a str")
         engine, call = self._engine(), self._call(options)
         with bar(progress, "translating", unit="sentence") as move:
-            return engine.translate_arrow(data, _text(column, "column"), _text(output, "output"), call, None, move)
+            return engine.translate_arrow(data, _text(column, "column"), output, call, None, move)
 
     def generate(
         self,
         input_ids: Any,
         attention_mask: Any = None,
         *,
+        decoder_input_ids: Any = None,
         global_attention_mask: Any = None,
         return_dict_in_generate: bool = False,
         **options: Any,
@@ -369,6 +407,7 @@ class Translator:
 
         * ``input_ids``: ``[batch, length]``: lists (also of different lengths), NumPy arrays or tensors
         * ``attention_mask``: 1 for tokens, 0 for padding
+        * ``decoder_input_ids``: the beginning of each output, ``[batch, length]``, perhaps without the start token
         * ``global_attention_mask``: 1 for tokens that see all and are seen by all (LED); without it, none are
         * other options: those of a search, over those of ``Translator(…)``; ``None`` switches an option off
 
@@ -378,7 +417,9 @@ class Translator:
         defaults = {name: value for name, value in self._options.items() if name not in _OF_TEXT}
         options = {**defaults, **_renamed(options)}
         inputs, paddings = _unpadded(rows(input_ids, "input_ids"), attention_mask, engine.is_decoder)
-        found = engine.generate(inputs, _json(options), None, paddings, None, _globals(inputs, global_attention_mask))
+        beginnings = _beginnings(decoder_input_ids, len(inputs), engine, options.get("decoder_start_token_id"))
+        globals_ = _globals(inputs, global_attention_mask)
+        found = engine.generate(list(zip(inputs, beginnings, paddings, globals_)), _json(options))
         given = options.get("pad_token_id")
         padding = engine.pad_token_id if given is None else given
         best = [
@@ -391,6 +432,14 @@ class Translator:
             return sequences
         return Generated(sequences, floats([score for _, score in best]))
 
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, source: str, target: str, *, source_lang: str | None = ..., target_lang: str | None = ...
+    ) -> Score: ...
+    @overload
+    def score(
+        self, source: Sequence[str], target: Sequence[str], *, source_lang: str | None = ..., target_lang: str | None = ...
+    ) -> list[Score]: ...
     def score(
         self,
         source: str | Sequence[str],
@@ -408,7 +457,7 @@ class Translator:
         if len(sources) != len(targets):
             raise ValueError(f"there are {len(sources)} sources, but {len(targets)} targets; each needs one")
         languages = [
-            given if given is not None else self._options.get(name)
+            _text(given if given is not None else self._options.get(name), name)
             for name, given in (("source_lang", source_lang), ("target_lang", target_lang))
         ]
         found = [Score(values) for values in self._engine().score(sources, targets, *languages)]
@@ -462,15 +511,31 @@ class Translator:
             raise ValueError(f"memory is {memory}; pass a number of bytes from 0")
         return Attention(self._engine().attention(text, target, self._call(options), min(memory, 2**64 - 1)))
 
+    @overload
+    def align(self, text: str, **options: Any) -> Translation: ...
+    @overload
+    def align(self, text: Iterable[str], **options: Any) -> list[Translation]: ...
     def align(self, text: str | Iterable[str], **options: Any) -> Any:
         """Translates as ``translate``, and adds which word of each sentence was translated to which: ``Sentence.alignment``."""
         return self.translate(text, alignments=True, **options)
 
 
 def _list(texts: Any, name: str = "text", wanted: str = "a str, or an iterable of them") -> list[Any]:
-    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
-        raise TypeError(f"{name} is {type(texts).__name__}; pass {wanted}")
-    return list(texts)
+    return list(_iterable(texts, name, wanted))
+
+
+def _iterable(texts: Any, name: str, wanted: str) -> Any:
+    """Refuses what is no iterable of texts: one string, bytes, and dicts and tables, which would give their names."""
+    kind = type(texts).__name__
+    if isinstance(texts, Mapping):
+        raise TypeError(f"{name} is {kind}, which would give its keys; pass its values")
+    if hasattr(texts, "columns"):
+        raise TypeError(f"{name} is {kind}; pass one of its columns")
+    if hasattr(texts, "to_pylist"):  # arrays of pyarrow, whose items are no str
+        return texts.to_pylist()
+    if isinstance(texts, (str, bytes, bytearray, memoryview)) or not hasattr(texts, "__iter__"):
+        raise TypeError(f"{name} is {kind}; pass {wanted}")
+    return texts
 
 
 def _window(source: Iterator[str], most: int) -> tuple[list[str], Exception | None]:
@@ -514,10 +579,23 @@ def _unpadded(inputs: list[list[int]], mask: Any, is_decoder: bool) -> tuple[lis
     return kept, paddings
 
 
-def _globals(inputs: list[list[int]], mask: Any) -> list[list[int]] | None:
+def _beginnings(decoder_input_ids: Any, count: int, engine: _native.Engine, start: int | None) -> list[list[int]]:
+    """The tokens with which each output begins, without the start token."""
+    if decoder_input_ids is None:
+        return [[] for _ in range(count)]
+    if engine.is_decoder:
+        raise ValueError("decoder_input_ids is given, but this model is a decoder alone; input_ids are the beginning of its output")
+    found = rows(decoder_input_ids, "decoder_input_ids")
+    if len(found) != count:
+        raise ValueError(f"input_ids have {count} rows, but decoder_input_ids {len(found)}")
+    start = engine.start_token_id if start is None else start
+    return [row[1:] if row and row[0] == start else row for row in found]
+
+
+def _globals(inputs: list[list[int]], mask: Any) -> list[list[int]]:
     """The places of the tokens of each row that a mask makes global; padding is at the end of the rows of such models."""
     if mask is None:
-        return None
+        return [[] for _ in inputs]
     masks = rows(mask, "global_attention_mask")
     if len(masks) != len(inputs) or any(len(mask) < len(row) for mask, row in zip(masks, inputs)):
         raise ValueError("global_attention_mask has another shape than input_ids")
@@ -561,11 +639,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
+@overload
+def translate(text: str, **options: Any) -> Translation: ...
+@overload
+def translate(text: Iterable[str], **options: Any) -> list[Translation]: ...
 def translate(text: str | Iterable[str], **options: Any) -> Any:
     """Translates from English to German with the model of this package, which is loaded once. See ``Translator.translate``."""
     return _default_translator().translate(text, **options)
 
 
+@overload
+def align(text: str, **options: Any) -> Translation: ...
+@overload
+def align(text: Iterable[str], **options: Any) -> list[Translation]: ...
 def align(text: str | Iterable[str], **options: Any) -> Any:
     """As ``translate``, with links between words. See ``Translator.align``."""
     return _default_translator().align(text, **options)
@@ -586,5 +672,5 @@ def evaluate(
     references = _list(references, "references", "a list of strings, or of such lists")
     if references and isinstance(references[0], str):
         references = [references]
-    references = [_list(lines, "references", "a list of strings, or of such lists") for lines in references]
-    return dict(_native.evaluate(_list(hypotheses, "hypotheses", "a list of strings"), references, metric))
+    sets = [_list(lines, f"references[{index}]", "a list of strings") for index, lines in enumerate(references)]
+    return dict(_native.evaluate(_list(hypotheses, "hypotheses", "a list of strings"), sets, metric))

@@ -166,15 +166,15 @@ class Translator:
             options |= {
                 "do_sample": True, "top_k": sampling_topk, "top_p": sampling_topp, "temperature": sampling_temperature,
             }  # fmt: skip
-        end = self._source.get(self._end)
+        end = None if self._end is None else self._source.get(self._end)
         filled = [
             index for index, ids in enumerate(inputs)
             if ids and ids != [end] and len(prefixes[index]) < max_decoding_length
         ]  # fmt: skip
         found = self._translator._engine().generate(
-            [inputs[index] for index in filled],
+            [(inputs[index], prefixes[index], 0, []) for index in filled],
             _json({name: value for name, value in options.items() if value is not None}),
-            [prefixes[index] for index in filled],
+            counts_prefixes=True,
         )
         # without a source, and without a token to search, a translation is its prefix
         results = [
@@ -302,8 +302,8 @@ def _score(score: float, found: int, prefix: int, length_penalty: float, is_sum:
 
     * ``score``: Wordloom's, divided by the number of ``found`` tokens, or a sum
     """
-    own = 1.0 if is_sum else max(found, 1) ** length_penalty
-    return score * own / max(found + prefix, 1) ** length_penalty
+    own: float = 1.0 if is_sum else max(found, 1) ** length_penalty
+    return float(score * own / max(found + prefix, 1) ** length_penalty)
 
 
 def _ids(tokens: Any, vocabulary: dict[str, int], name: str) -> list[int]:

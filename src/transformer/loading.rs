@@ -245,15 +245,19 @@ impl Loading {
         let elements = blueprint.table.elements().max(1) as f32;
         std::thread::scope(|scope| {
             let rehearsal = std::thread::Builder::new().name("rehearsal".into());
+            // a caller with a pool of its own does without rayon's global one, whose threads are not in a forked child
+            let threads = rayon::current_thread_index().map(|_| rayon::current_num_threads());
             // without a thread, the first sentence compiles its kernels
-            let _ = rehearsal.spawn_scoped(scope, || {
-                gpu.apart(|| {
-                    answers::check_new(&transformer.device(), transformer.precision())?;
-                    match rehearse(transformer, options, REHEARSED_TOKENS) {
-                        Err(GenerateError::Gpu(error)) => Err(error),
-                        _ => Ok(()),
-                    }
-                })
+            let _ = rehearsal.spawn_scoped(scope, move || {
+                on_a_pool(threads, || {
+                    let _ = gpu.apart(|| {
+                        answers::check_new(&transformer.device(), transformer.precision())?;
+                        match rehearse(transformer, options, REHEARSED_TOKENS) {
+                            Err(GenerateError::Gpu(error)) => Err(error),
+                            _ => Ok(()),
+                        }
+                    });
+                });
             });
             let mut source = CheckpointSource { blueprint, checkpoint: model.checkpoint() };
             while upload.advance_on_gpu(gpu, &blueprint.table, weights, &mut source)? {
@@ -277,6 +281,15 @@ impl Loading {
             gpu.flush()?;
         }
         Ok(self.transformer)
+    }
+}
+
+/// Runs work on a pool of its own with so many threads, if there can be one, or on rayon's global pool.
+#[cfg(not(target_arch = "wasm32"))]
+fn on_a_pool(threads: Option<usize>, work: impl FnOnce() + Send) {
+    let Some(threads) = threads else { return work() };
+    if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        pool.install(work);
     }
 }
 
