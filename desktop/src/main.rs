@@ -48,7 +48,7 @@ use wordloom::DeviceChoice;
 #[command(name = "wordloom-desktop", version)]
 struct Arguments {
     /// A document to translate, a model's folder, or a trace (.json, .safetensors)
-    #[arg(value_name = "FOLDER_OR_TRACE")]
+    #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
     /// auto, gpu, cpu, or a GPU's name
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
@@ -65,13 +65,20 @@ fn main() -> ExitCode {
     match app::open(arguments.path, arguments.device, arguments.state) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let error = texts::one_line(&error.to_string());
+            let error = texts::one_line(without_place(&error.to_string()).trim_end_matches('.'));
             eprintln!(
                 "error: no window: {error}; without a screen, `wordloom serve` shows a page in a browser"
             );
             ExitCode::FAILURE
         }
     }
+}
+
+/// A message without the place in the source of winit that found the error.
+fn without_place(message: &str) -> &str {
+    let digits = |c: char| c.is_ascii_digit();
+    let after = message.split_once(".rs:").map(|(_, after)| after.trim_start_matches(digits));
+    after.and_then(|after| after.strip_prefix(": ")).unwrap_or(message)
 }
 
 /// Hides panics that the library catches and returns as errors. Every other panic is shown: it is a defect.
@@ -82,4 +89,16 @@ fn hush_caught_panics() {
             show(panic);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_winit_is_told_without_its_source() {
+        let message = "winit EventLoopError: os error at /a/winit/src/linux/mod.rs:765: DISPLAY is not set.";
+        assert_eq!(without_place(message), "DISPLAY is not set.");
+        assert_eq!(without_place("no GPU is named so"), "no GPU is named so");
+    }
 }

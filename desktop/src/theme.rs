@@ -1,6 +1,6 @@
 //! Colours and spacing, equal to those of `wordloom attend`'s page, light or dark as in the system.
 
-use eframe::egui::style::WidgetVisuals;
+use eframe::egui::style::{ScrollAnimation, WidgetVisuals};
 use eframe::egui::{
     Color32, Context, CornerRadius, FontFamily, FontId, Frame, Id, Margin, Response, RichText, Shadow,
     Stroke, StrokeKind, Style, TextEdit, TextStyle, Theme, ThemePreference, Ui, Vec2, vec2,
@@ -150,7 +150,7 @@ pub fn follow_focus(ui: &Ui) {
     });
     let seen = widget.interact_rect.height() + 1.0 >= widget.rect.height().min(ui.clip_rect().height());
     if !by_pointer {
-        ui.scroll_to_rect(widget.rect.expand(4.0), None);
+        ui.scroll_to_rect_animation(widget.rect.expand(4.0), None, ScrollAnimation::none());
     }
     if by_pointer || seen {
         window.data_mut(|data| data.insert_temp(key, widget.id));
