@@ -74,6 +74,12 @@ test('languages are chosen beside the texts, and remembered', async ({ page, wor
     await expect(from).toHaveAccessibleName('From: Japanese');
     await expect(page.getByRole('textbox', { name: 'Japanese' })).toHaveValue(japanese);
     await page.getByRole('button', { name: 'Swap: English → Japanese' }).click();
+    // An unfinished translation does not replace the text.
+    const long = Array.from({ length: 400 }, (_, number) => `${number} times hello!`).join('\n');
+    await page.getByRole('textbox', { name: 'English' }).fill(long);
+    await page.getByRole('button', { name: 'Swap: Japanese → English' }).click();
+    await expect(page.getByRole('textbox', { name: 'Japanese' })).toHaveValue(long);
+    await page.getByRole('button', { name: 'Swap: English → Japanese' }).click();
     // Back to a model of one pair.
     await page.getByRole('textbox', { name: 'English' }).fill(TEXT);
     await wordloom.options();

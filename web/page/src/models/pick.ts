@@ -4,7 +4,7 @@ import { batch, computed } from '@preact/signals';
 import { load, running } from '../engine/load.ts';
 import { choiceKey } from '../engine/source.ts';
 import { device, sourceLanguage, targetLanguage, text } from '../settings.ts';
-import { views } from '../translation/live.ts';
+import { unsettled, views } from '../translation/live.ts';
 import { pair } from '../translation/direction.ts';
 import { viewText } from '../translation/views.ts';
 import { offers } from './catalogue.ts';
@@ -38,14 +38,12 @@ export const reverse = computed<Omit<Row, 'language'> | null>(() => {
   return offer === null ? null : { offer, source: target, target: source, via: null };
 });
 
-/** Swaps the languages; the translation becomes the text. */
+/** Swaps the languages; a finished translation becomes the text. */
 export async function swap(): Promise<void> {
   const wanted = reverse.peek();
   if (wanted === null) return;
-  const translation = views
-    .peek()
-    .map((view) => viewText(view) + view.passage.end)
-    .join('');
+  const shown = unsettled.peek() ? [] : views.peek();
+  const translation = shown.map((view) => viewText(view) + view.passage.end).join('');
   await pick(wanted);
   const now = pair.peek();
   if (now.source === wanted.source && translation.trim() !== '') text.value = translation;
