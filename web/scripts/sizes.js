@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
-const LIMIT = 1_068_500;
+const LIMIT = 1_068_900;
 /** Files that count against the limit; the rest is only listed. */
 const CODE = ['.js', '.mjs', '.wasm'];
 const SHOWN = [...CODE, '.css', '.html', '.svg', '.webmanifest'];
