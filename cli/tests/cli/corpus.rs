@@ -120,7 +120,7 @@ fn a_killed_run_goes_on() {
     }
     assert!(killed > 1, "the runs were too fast to be killed");
     let last = Run { what: "the last run".into(), output: begin(true).wait_with_output().unwrap() };
-    assert!(last.succeeds().starts_with("3000 rows in 30 parts\n"), "{}", last.stdout());
+    assert!(last.succeeds().starts_with("3,000 rows in 30 parts\n"), "{}", last.stdout());
     assert_eq!(corpus.translations("out"), corpus.expected());
     assert!(corpus.folder.join("out/_SUCCESS").exists());
 }
