@@ -1,6 +1,6 @@
 //! The report of a run, for people.
 
-use wordloom::readable::counted;
+use wordloom::readable::{counted, grouped};
 use wordloom_corpus::{Report, Summary};
 
 use crate::CliError;
@@ -17,12 +17,17 @@ pub fn print(output: &mut Output, summary: &Summary) -> Result<(), CliError> {
     let texts = report.texts();
     if texts > 0 {
         let share = 100.0 * report.duplicates as f64 / texts as f64;
-        output.line(&format!("    texts       {texts}, {} % of them translated before", number(share)))?;
-        output.line(&format!("    tokens      {} read, {} written", report.source_tokens, report.tokens))?;
+        output.line(&format!(
+            "    texts       {}, {} % of them translated before",
+            grouped(texts),
+            number(share)
+        ))?;
+        let (read, written) = (grouped(report.source_tokens), grouped(report.tokens));
+        output.line(&format!("    tokens      {read} read, {written} written"))?;
     }
     for (name, count) in [("without text", report.nulls), ("cut", report.cut), ("bad", report.bad_rows)] {
         if count > 0 {
-            output.line(&format!("    {name:<11} {count}"))?;
+            output.line(&format!("    {name:<11} {}", grouped(count)))?;
         }
     }
     if *run_rows > 0 {
@@ -63,7 +68,7 @@ fn histogram(
     output.line(title)?;
     for (name, count) in bins {
         let bar = "━".repeat((BAR * count as f64 / most as f64).ceil() as usize);
-        output.line(format!("    {name:>7} {count:>10} {bar}").trim_end())?;
+        output.line(format!("    {name:>7} {:>10} {bar}", grouped(count)).trim_end())?;
     }
     Ok(())
 }
