@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wordloom::evaluate::{Bleu, Chrf, EvaluateError, Required, Rouge, bleu, chrf, rouge};
-use wordloom::readable::counted;
+use wordloom::readable::{counted, grouped};
 
 use super::lines::Lines;
 use super::output::Output;
@@ -196,7 +196,7 @@ fn missing(arguments: &Arguments, path: &Path, hypotheses: &[&str]) -> Result<Wo
     let invalid = |problem: String| CliError::Input(format!("{}{problem}", path.display()));
     let required = read_lines(Some(path))?;
     if required.len() != hypotheses.len() {
-        let (lines, count) = (counted(required.len(), "line"), hypotheses.len());
+        let (lines, count) = (counted(required.len(), "line"), grouped(hypotheses.len()));
         let problem = format!(" has {lines}, but {} has {count}", name_of_hypotheses(arguments));
         return Err(invalid(problem));
     }
@@ -249,9 +249,10 @@ fn name_files(arguments: &Arguments, references: &References, error: &EvaluateEr
     let hypotheses = name_of_hypotheses(arguments);
     match error {
         EvaluateError::LineCounts { hypotheses: count, reference, lines } => format!(
-            "{hypotheses} has {}, but {} has {lines}; each hypothesis needs a line in each reference",
+            "{hypotheses} has {}, but {} has {}; each hypothesis needs a line in each reference",
             counted(*count, "line"),
-            references.get(reference - 1).map_or("a reference", |(name, _)| name)
+            references.get(reference - 1).map_or("a reference", |(name, _)| name),
+            grouped(lines)
         ),
         error => format!("{hypotheses}: {error}"),
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use wordloom::json_problem::json_line_problem;
 use wordloom::model::config::Architecture;
 use wordloom::model::generation_config::{GenerationConfig, JsonObject};
-use wordloom::readable::counted;
+use wordloom::readable::{counted, grouped};
 use wordloom::text::{Direction, Tokenizer};
 use wordloom::transformer::{Cancel, Score, ScoreError, ScoreRequest};
 use wordloom::translate::resolve_languages;
@@ -157,7 +157,7 @@ impl Scorer {
                 sources.from.name(),
                 counted(sources.lines.len(), "line"),
                 targets.from.name(),
-                targets.lines.len()
+                grouped(targets.lines.len())
             )));
         }
         let mut total = Total::default();

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::readable::counted;
+use crate::readable::{counted, grouped};
 
 /// A sentence and its translation, without white space at either end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,9 +87,10 @@ pub enum PairsError {
     #[error("{file}, line {line}: byte {byte} of the line is not UTF-8; convert the file to UTF-8")]
     NotUtf8 { file: String, line: usize, byte: usize },
     #[error(
-        "{source_file} has {}, but {target_file} has {target_lines}; line N of one is the translation of \
+        "{source_file} has {}, but {target_file} has {}; line N of one is the translation of \
          line N of the other",
-        counted(*source_lines, "line")
+        counted(*source_lines, "line"),
+        grouped(target_lines)
     )]
     LineCounts { source_file: String, source_lines: usize, target_file: String, target_lines: usize },
 }
