@@ -9,6 +9,7 @@ mod chromium;
 mod corpora;
 mod fuzz;
 mod licences;
+mod lint;
 mod node;
 mod process;
 mod python;
@@ -41,8 +42,9 @@ Commands:
   setup           Install what the tests need: a Vulkan driver on the CPU, rustfmt, clippy,
                   the wasm32 standard library, wasm-bindgen, Chromium, npm's packages, and
                   Python's. Says what it does; skips what is there.
-  test            Set up, then check everything: format, lints, all tests, the wasm32 build, the
-                  documentation, each feature alone, and the tests in Python and in a browser
+  lint            Check without running: format, lints, documentation, each feature alone;
+                  spelling and licences where typos and cargo-deny are installed
+  test            Set up, build everything, and run all tests, those in Python and in a browser, too
   test unit       Tests that need no device, no model and no network
   test device     Tests of the CPU runner and of a GPU adapter, of the commands and the window
   test web        Tests in Chromium: kernels and models, the npm package, the page
@@ -71,6 +73,7 @@ Exit code: 0 when all is well, 1 when something is missing or failed, 2 for wron
 enum Task {
     Help,
     Setup,
+    Lint,
     Test(Tier),
     Bench { check: bool },
     Web(Parts),
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
             true
         }
         Task::Setup => setup::run().is_empty(),
+        Task::Lint => lint::run(),
         Task::Test(tier) => tiers::run(tier),
         Task::Bench { check } => bench::run(check),
         Task::Web(parts) => {
@@ -129,6 +133,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, lexopt::Erro
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match (&words[..], option.as_deref()) {
         (["setup"], None) => Ok(Task::Setup),
+        (["lint"], None) => Ok(Task::Lint),
         (["test"], None) => Ok(Task::Test(Tier::All)),
         (["test", "unit"], None) => Ok(Task::Test(Tier::Unit)),
         (["test", "device"], None) => Ok(Task::Test(Tier::Device)),
@@ -173,6 +178,7 @@ mod tests {
     #[test]
     fn arguments_name_one_task() {
         assert_eq!(parsed("setup"), Ok(Task::Setup));
+        assert_eq!(parsed("lint"), Ok(Task::Lint));
         assert_eq!(parsed("test"), Ok(Task::Test(Tier::All)));
         assert_eq!(parsed("test unit"), Ok(Task::Test(Tier::Unit)));
         assert_eq!(parsed("test --help"), Ok(Task::Help));

@@ -42,6 +42,13 @@ pub fn cargo() -> Command {
     command
 }
 
+/// Cargo with these arguments.
+pub fn words(arguments: &str) -> Command {
+    let mut command = cargo();
+    command.args(arguments.split_whitespace());
+    command
+}
+
 /// Runs `command` with visible output and empty input, because no command may wait for an answer.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     finished(start(command)?.wait())

@@ -1,4 +1,4 @@
-//! Requirements of the tests, and their installation.
+//! Requirements of lints and tests, and their installation.
 
 use crate::process::{self, cargo};
 use crate::terminal::{BAD, GOOD, heading};
@@ -13,8 +13,7 @@ struct Requirement {
     install: fn() -> Result<(), String>,
 }
 
-const REQUIREMENTS: [Requirement; 11] = [
-    Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
+const OF_LINTS: [Requirement; 3] = [
     Requirement {
         name: "rustfmt",
         find: || process::probe(cargo().args(["fmt", "--version"])),
@@ -26,6 +25,10 @@ const REQUIREMENTS: [Requirement; 11] = [
         install: || rustup::run(&["component", "add", "clippy"]),
     },
     Requirement { name: "wasm32 standard library", find: wasm::find, install: wasm::install },
+];
+
+const OF_TESTS: [Requirement; 8] = [
+    Requirement { name: "Vulkan driver on the CPU", find: vulkan::find, install: vulkan::install },
     Requirement { name: "shader validators", find: validators::find, install: validators::install },
     Requirement { name: "wasm-bindgen", find: wasm_bindgen::find, install: wasm_bindgen::install },
     Requirement { name: "Xvfb", find: xvfb::find, install: xvfb::install },
@@ -37,8 +40,17 @@ const REQUIREMENTS: [Requirement; 11] = [
 
 /// Installs what is missing. Returns a line for each requirement that is still missing: its name and what to do.
 pub fn run() -> Vec<String> {
+    meet(OF_LINTS.iter().chain(&OF_TESTS))
+}
+
+/// As [`run`], for `cargo xtask lint` alone.
+pub fn run_for_lints() -> Vec<String> {
+    meet(&OF_LINTS)
+}
+
+fn meet<'a>(requirements: impl IntoIterator<Item = &'a Requirement>) -> Vec<String> {
     heading("setup");
-    REQUIREMENTS.iter().filter_map(|requirement| requirement.meet().err()).collect()
+    requirements.into_iter().filter_map(|requirement| requirement.meet().err()).collect()
 }
 
 impl Requirement {

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use crate::checks::{self, Check};
-use crate::process::cargo;
-use crate::{arm, browser, corpora, python, setup, wasm, web};
+use crate::process::words;
+use crate::{arm, browser, corpora, python, setup, web};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tier {
@@ -20,7 +20,7 @@ pub enum Tier {
     Arm,
     /// The examples for Ray, Spark, Dask and Daft. No other tier has it.
     Corpora,
-    /// Unit, device, web and Python, and format, lints, documentation, features, dependencies and spelling.
+    /// Unit, device, web and Python.
     All,
 }
 
@@ -36,27 +36,17 @@ const DEVICE: &str = "
     translate window
 ";
 
-/// Features of the library, each of which has to build alone; without a name, none of them.
-const FEATURES: &[&str] = &["", "check", "embedded-model", "tokenizers", "training"];
-
 /// Runs the checks of `tier`; whether all passed.
 ///
 /// What setup could not install is only mentioned: the checks decide whether it was needed.
 pub fn run(tier: Tier) -> bool {
-    let mut missing = match tier {
+    let missing = match tier {
         Tier::Unit => Vec::new(),
         Tier::Arm => arm::set_up(),
         Tier::Corpora => corpora::set_up(),
         _ => setup::run(),
     };
-    let mut checks = checks(tier);
-    for (check, advice) in tools().into_iter().filter(|_| tier == Tier::All) {
-        match check.program_is_found() {
-            true => checks.push(check),
-            false => missing.push(format!("{}: {advice}", check.name)),
-        }
-    }
-    checks::run(checks, &missing)
+    checks::run(checks(tier), &missing)
 }
 
 fn checks(tier: Tier) -> Vec<Check> {
@@ -79,47 +69,20 @@ fn checks(tier: Tier) -> Vec<Check> {
         Tier::Arm => arm::checks().into(),
         Tier::Corpora => corpora::checks().into(),
         Tier::All => {
-            let mut docs = words("doc --no-deps --locked --package wordloom");
-            docs.env("RUSTDOCFLAGS", "-D warnings");
-            let alone = |feature| {
-                let selection =
-                    format!("--package wordloom --lib --no-default-features --features={feature}");
-                words(&format!("clippy --locked {selection} -- -D warnings"))
-            };
-            let format = Check::new("format", words("fmt --all --check"));
-            let lints = words("clippy --workspace --all-targets --locked -- -D warnings");
-            // The optimizer of modules for browsers has one core, and lints fill the other. They share no folder of cargo's.
-            let builds = [web::build_modules(), lints, wasm::lints(), docs];
-            let builds = builds.into_iter().chain(FEATURES.iter().map(alone)).collect();
-            // After the lints, because they read the page, and before the tests, because the command contains it.
-            let builds = Check::two_at_a_time("builds", builds).then_two_at_a_time(vec![web::build()]);
+            // The optimizer of modules for browsers has one core, and the tests' compiler fills the other. They share no folder of cargo's.
+            let compiled = words("test --workspace --locked --no-run");
+            let builds = Check::two_at_a_time("builds", vec![web::build_modules(), compiled]);
+            // before the tests, because the command contains the page
+            let builds = builds.then_two_at_a_time(vec![web::build()]);
             let tests = Check::new("tests", words("test --workspace --locked --no-fail-fast"));
             let ([module, python], [browser, _, page]) = (python::checks(), in_browsers());
-            vec![format, builds, tests, module, python, browser, page]
+            vec![builds, tests, module, python, browser, page]
         }
     }
 }
 
 fn in_browsers() -> [Check; 3] {
     [browser::check(), Check::new("web", web::build()), Check::new("page", web::browser_tests())]
-}
-
-/// Tools that run where they are found, and how to get each.
-fn tools() -> [(Check, &'static str); 2] {
-    // known vulnerabilities need a network: the public CI asks for them
-    let mut crates = Command::new("cargo-deny");
-    crates.args(["--workspace", "--locked", "check", "bans", "licenses", "sources"]);
-    [
-        (Check::new("spelling", Command::new("typos")), "`pip install typos` or `cargo install typos-cli`"),
-        (Check::new("crates", crates), "`cargo install --locked cargo-deny`"),
-    ]
-}
-
-/// Cargo with these arguments.
-fn words(arguments: &str) -> Command {
-    let mut command = cargo();
-    command.args(arguments.split_whitespace());
-    command
 }
 
 #[cfg(test)]
@@ -166,28 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn every_feature_is_built_alone() {
-        let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("a manifest");
-        let features = manifest.split("\n[features]\n").nth(1).and_then(|rest| rest.split("\n[").next());
-        let names = features
-            .expect("features")
-            .lines()
-            .filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
-        let names: BTreeSet<&str> = names.filter(|name| *name != "default").collect();
-        assert_eq!(names, FEATURES.iter().copied().filter(|name| !name.is_empty()).collect());
-    }
-
-    #[test]
-    fn all_is_more_than_the_other_tiers() {
+    fn all_is_the_other_tiers() {
         let names = |tier| checks(tier).iter().map(|check| check.name).collect::<Vec<_>>();
-        let all = ["format", "builds", "tests", "module", "python", "browser", "page"];
-        assert_eq!(names(Tier::All)[..], all);
-        let builds = checks(Tier::All).into_iter().find(|check| check.name == "builds").expect("is there");
-        let beside: Vec<String> = builds.steps.iter().flatten().map(process::line).collect();
-        assert_eq!(beside.len(), 4 + FEATURES.len() + 1);
-        assert!(beside[0].ends_with("cargo xtask web --modules"), "{beside:?}");
-        assert!(beside[1].contains("--all-targets") && beside[2].contains("wasm32"), "{beside:?}");
-        assert!(beside.last().is_some_and(|line| line.ends_with("cargo xtask web")), "{beside:?}");
+        assert_eq!(names(Tier::All)[..], ["builds", "tests", "module", "python", "browser", "page"]);
+        let builds = checks(Tier::All).into_iter().next().expect("is there");
+        let lines: Vec<String> = builds.steps.iter().flatten().map(process::line).collect();
+        assert!(lines[0].ends_with(" web --modules") && lines[1].ends_with(" --no-run"), "{lines:?}");
+        assert!(lines[2].ends_with(" web"), "{lines:?}");
         assert_eq!(names(Tier::Python), ["module", "python"]);
         assert_eq!(names(Tier::Corpora), ["module", "sql", "corpora"]);
         assert_eq!(names(Tier::Web), ["program", "browser", "web", "page"]);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::chromium;
 use crate::node::{self, npm};
-use crate::process::{self, cargo};
+use crate::process;
 use crate::terminal::heading;
 use crate::{licences, wasm, wasm_bindgen};
 use steps::Step;
@@ -105,10 +105,10 @@ pub fn browser_tests() -> Command {
     command
 }
 
-/// `cargo xtask web` as a check.
+/// `cargo xtask web` as a check: by this program itself, because cargo would wait for another build to start it.
 pub fn build() -> Command {
-    let mut command = cargo();
-    command.args(["xtask", "web"]);
+    let mut command = Command::new(std::env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    command.arg("web");
     command
 }
 
