@@ -238,7 +238,7 @@ test('two tabs: one downloads', async ({ api, server, context }) => {
   const model = `${server.url}/model/`;
   const outcomes = await Promise.all([load(api, { model }), load(other, { model })]);
   expect(outcomes.map(({ text }) => text)).toEqual(['Danke.', 'Danke.']);
-  expect(server.requestsFor(WEIGHTS).length).toBe(1);
+  expect(server.requestsFor(WEIGHTS)).toHaveLength(1);
   // The waiting tab shows the progress of the other.
   const shown = outcomes.map((outcome) => downloads(outcome).filter(({ file }) => file === WEIGHTS).length);
   expect(Math.min(...shown)).toBeGreaterThan(1);

@@ -95,8 +95,8 @@ export class BlobReader {
   }
 }
 
-/** Time limit for the private file system: Chromium may not answer when the quota is used up. */
-export const PATIENCE_MS = 3000;
+/** Time limit for the private file system: Chromium may not answer when the quota is used up. A busy machine needs seconds. */
+export const PATIENCE_MS = 10_000;
 
 export function later(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
