@@ -1,7 +1,5 @@
 //! The tests, by what they need of a machine. CONTRIBUTING.md says the same for people.
 
-use std::process::Command;
-
 use crate::checks::{self, Check};
 use crate::process::words;
 use crate::{arm, browser, corpora, python, setup, web};
@@ -93,7 +91,6 @@ fn in_browsers() -> [Check; 3] {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::fs;
     use std::path::{Path, PathBuf};
 
     use super::*;
