@@ -1,13 +1,14 @@
 /** Loading of models: storage, resumed downloads, checks, and errors. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { pathToFileURL } from 'node:url';
 import type { BrowserContext, Page } from '@playwright/test';
 import type * as Documents from '../ts/documents.ts';
+import type * as Node from '../ts/node.ts';
 import type * as Train from '../ts/train.ts';
 import type { CreateOptions, ProgressEvent } from '../ts/types.ts';
-import { FIREFOX_CASE, FIREFOX_FOLDER } from './support/firefox.ts';
+import { FIREFOX_CASE, FIREFOX_FOLDER, packFirefoxModel } from './support/firefox.ts';
 import { expect, MODEL_FOLDER, openHarness, test } from './support/harness.ts';
 import { expectWithin } from './support/machine.ts';
 import type { TestServer } from './support/server.ts';
@@ -501,16 +502,25 @@ test("a chosen folder of Firefox's, compressed or not", async ({ api }, info) =>
   expect(await translate()).toBe(FIREFOX_CASE.text);
 
   const packed = info.outputPath('en-de');
-  mkdirSync(packed, { recursive: true });
-  const names = readdirSync(FIREFOX_FOLDER);
-  for (const name of names) writeFileSync(`${packed}/${name}.gz`, gzipSync(readFileSync(`${FIREFOX_FOLDER}/${name}`)));
+  const names = packFirefoxModel(packed);
   await chooseFolder(api, packed);
   expect(await translate()).toBe(FIREFOX_CASE.text);
 
-  const shortlist = `${packed}/${names.find((name) => name.startsWith('lex'))}.gz`;
+  const shortlist = `${packed}/${names.find((name) => name.startsWith('lex'))}`;
   writeFileSync(shortlist, readFileSync(shortlist).subarray(0, 200));
   await chooseFolder(api, packed);
   await expect(translate()).rejects.toThrow(/lex.*\.gz cannot be decompressed \(.*\); download it again/);
+});
+
+test("a folder of Firefox's in Node, compressed or not", async ({}, info) => {
+  const node = await import(new URL('../dist/node.js', import.meta.url).href) as typeof Node;
+  const packed = info.outputPath('en-de');
+  packFirefoxModel(packed);
+  for (const folder of [FIREFOX_FOLDER, packed]) {
+    const translator = await node.Translator.create({ device: 'cpu', model: pathToFileURL(folder) });
+    expect((await translator.translate(FIREFOX_CASE.source)).text).toBe(FIREFOX_CASE.text);
+    translator.destroy();
+  }
 });
 
 test('the handle of a directory', async ({ api, server }) => {
