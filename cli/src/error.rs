@@ -62,7 +62,7 @@ pub enum CliError {
     Heatmap(#[from] HeatmapError),
     #[error(transparent)]
     Pairs(#[from] PairsError),
-    #[error(transparent)]
+    #[error("--vocabulary: {0}")]
     Vocabulary(#[from] VocabularyError),
     #[error(transparent)]
     Batch(#[from] BatchError),

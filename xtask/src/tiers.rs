@@ -34,8 +34,8 @@ const DEVICE: &str = "
     translate window
 ";
 
-/// Those that run the command or the window.
-const OF_PROGRAMS: [&str; 3] = ["bleu", "cli", "window"];
+/// Those that run the command.
+const OF_THE_COMMAND: [&str; 2] = ["bleu", "cli"];
 
 /// Runs the checks of `tier`; whether all passed.
 ///
@@ -71,10 +71,11 @@ fn checks(tier: Tier) -> Vec<Check> {
         Tier::Corpora => corpora::checks().into(),
         Tier::All => {
             // The optimizer of modules for browsers has one core, and the tests' compiler fills the other. They share no folder of cargo's.
-            // Programs come later: the command contains the page.
-            let names = format!("{UNIT} {DEVICE}");
-            let names = names.split_whitespace().filter(|name| !OF_PROGRAMS.contains(name));
-            let compiled = tests("--no-run", &names.collect::<Vec<_>>().join(" "));
+            // The command comes later: it contains the page.
+            let names = [UNIT, DEVICE].into_iter().flat_map(str::split_whitespace);
+            let names = names.filter(|name| !OF_THE_COMMAND.contains(name));
+            let mut compiled = words("test --workspace --locked --no-run");
+            compiled.args(names.flat_map(|name| ["--test", name]));
             let builds = Check::two_at_a_time("builds", vec![web::build_modules(), compiled]);
             let builds = builds.then_two_at_a_time(vec![web::build()]);
             let tests = Check::new("tests", words("test --workspace --locked --no-fail-fast"));
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(names(Tier::All)[..], ["builds", "tests", "module", "python", "browser", "page"]);
         let builds = checks(Tier::All).into_iter().next().expect("is there");
         let lines: Vec<String> = builds.steps.iter().flatten().map(process::line).collect();
-        assert!(lines[0].ends_with(" web --modules") && lines[1].contains(" --no-run "), "{lines:?}");
+        assert!(lines[0].ends_with(" web --modules") && lines[1].contains(" --no-run --test "), "{lines:?}");
         assert!(lines[2].ends_with(" web"), "{lines:?}");
         assert_eq!(names(Tier::Python), ["module", "python"]);
         assert_eq!(names(Tier::Corpora), ["module", "sql", "corpora"]);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wordloom::Model;
 use wordloom::model::files::ModelFiles;
+use wordloom::readable::counted;
 use wordloom::text::Normalization;
 use wordloom::train::Pair;
 use wordloom::train::batches::Capacity;
@@ -24,7 +25,7 @@ pub struct Material {
 impl Material {
     /// Learns the vocabulary and turns the pairs into ids.
     pub fn new(corpus: &Corpus, vocabulary: usize, batch_tokens: usize) -> Result<Self, CliError> {
-        notice(&format!("learning a vocabulary of {vocabulary} tokens, which all runs share"));
+        notice(&format!("learning a vocabulary of {}, which all runs share", counted(vocabulary, "token")));
         let texts = corpus.train.iter().flat_map(|pair| [&*pair.source, &*pair.target]);
         let options = VocabularyOptions::new(vocabulary);
         let vocabulary = learn(texts, &options, &Normalization::standard(), &mut |_| {})?;

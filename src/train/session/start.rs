@@ -24,7 +24,7 @@ use crate::json_problem::json_problem;
 use crate::model::Model;
 use crate::model::files::{ModelFiles, is_companion};
 use crate::precision::Products;
-use crate::readable::grouped;
+use crate::readable::{counted, grouped};
 use crate::text::Normalization;
 
 const CONFIG: &str = "config.json";
@@ -110,13 +110,15 @@ impl Start {
             new.d_model,
             new.encoder_layers,
             new.decoder_layers,
-            vocabulary.size,
+            grouped(vocabulary.size),
             grouped(new.parameters())
         ));
         let mut notes = vec![format!("Text is normalized by the rules {}.", vocabulary.normalization)];
         if !vocabulary.rare_characters.is_empty() {
-            let count = vocabulary.rare_characters.len();
-            notes.push(format!("{count} rare characters have no token of their own."));
+            notes.push(match vocabulary.rare_characters.len() {
+                1 => "One rare character has no token of its own.".to_owned(),
+                count => format!("{} rare characters have no token of their own.", grouped(count)),
+            });
         }
         notes.extend(projections_note(options));
         let files = with_projections(options, ModelFiles::memory(label, files), observer)?;
@@ -136,7 +138,9 @@ impl Start {
 fn notes(options: &Options) -> Vec<String> {
     let Some(model) = &options.model else { return Vec::new() };
     let mut notes = vec![format!("Training went on from {}.", model.display())];
-    notes.extend(options.vocabulary.map(|size| format!("It got a new vocabulary of {size} tokens.")));
+    notes.extend(
+        options.vocabulary.map(|size| format!("It got a new vocabulary of {}.", counted(size, "token"))),
+    );
     notes.extend(projections_note(options));
     notes
 }
@@ -216,17 +220,20 @@ fn vocabulary(
         true => Vec::new(),
         false => (0..train.len()).map(|index| augmentation.vocabulary_example(train, index)).collect(),
     };
-    let mut learn = |size: usize| {
-        observer.line(&format!("learning a vocabulary of {size} tokens"));
+    let mut learn = |size: usize, why: &str| {
+        observer.line(&format!("learning a vocabulary of {}{why}", counted(size, "token")));
         let texts = train.iter().chain(&changed).flat_map(|pair| [&*pair.source, &*pair.target]);
         learn(texts, &VocabularyOptions::new(size), &normalization, &mut |_| {})
     };
     let vocabulary = match options.vocabulary {
-        Some(size) => learn(size),
+        Some(size) => learn(size, ""),
         // the user did not ask for this size
-        None => match learn(defaults::vocabulary_size(train.len())) {
-            Err(VocabularyError::TooLarge { largest, .. }) => learn(largest),
-            Err(VocabularyError::TooSmall { smallest, .. }) => learn(smallest + smallest / 4),
+        None => match learn(defaults::vocabulary_size(train.len()), "") {
+            Err(VocabularyError::TooLarge { largest, .. }) => learn(largest, ": these pairs have no more"),
+            Err(VocabularyError::TooSmall { smallest, .. }) => {
+                let why = format!(": their characters alone are {}", grouped(smallest));
+                learn(smallest + smallest / 4, &why)
+            }
             result => result,
         },
     };
