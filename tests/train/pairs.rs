@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wordloom::train::pairs::{
     PairsError, PairsOptions, SentencePair, load_tsv, load_two, read_rows, read_tsv, read_two,
@@ -105,7 +106,10 @@ struct File(PathBuf);
 
 impl File {
     fn new(name: &str, content: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("wordloom-{}-{name}", std::process::id()));
+        // tests side by side give the same name
+        static FILES: AtomicUsize = AtomicUsize::new(0);
+        let (process, file) = (std::process::id(), FILES.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("wordloom-{process}-{file}-{name}"));
         std::fs::write(&path, content).unwrap();
         Self(path)
     }
