@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::checks::{self, Check};
-use crate::process::words;
+use crate::process::cargo_command;
 use crate::{setup, wasm};
 
 /// Features of the library, each of which has to build alone; without a name, none of them.
@@ -25,15 +25,15 @@ pub fn run() -> bool {
 }
 
 fn checks() -> Vec<Check> {
-    let mut documentation = words("doc --no-deps --locked --package wordloom");
+    let mut documentation = cargo_command("doc --no-deps --locked --package wordloom");
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     let features = FEATURES.iter().map(|feature| {
         let selection = format!("--package wordloom --lib --no-default-features --features={feature}");
-        words(&format!("clippy --locked {selection} -- -D warnings"))
+        cargo_command(&format!("clippy --locked {selection} -- -D warnings"))
     });
     vec![
-        Check::new("format", words("fmt --all --check")),
-        Check::new("native", words("clippy --workspace --all-targets --locked -- -D warnings")),
+        Check::new("format", cargo_command("fmt --all --check")),
+        Check::new("native", cargo_command("clippy --workspace --all-targets --locked -- -D warnings")),
         Check::new("wasm32", wasm::lints()),
         Check::new("docs", documentation),
         Check::two_at_a_time("features", features.collect()),

@@ -42,8 +42,8 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Cargo with these arguments.
-pub fn words(arguments: &str) -> Command {
+/// [`cargo`] with these arguments, which have no spaces.
+pub fn cargo_command(arguments: &str) -> Command {
     let mut command = cargo();
     command.args(arguments.split_whitespace());
     command

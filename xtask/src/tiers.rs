@@ -1,7 +1,7 @@
 //! The tests, by what they need of a machine. CONTRIBUTING.md says the same for people.
 
 use crate::checks::{self, Check};
-use crate::process::words;
+use crate::process::cargo_command;
 use crate::{arm, browser, corpora, python, setup, web};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ fn checks(tier: Tier) -> Vec<Check> {
     let tests = |targets: &str, names: &str| {
         // but for the Python module, whose library has no tests and links to nothing but Python
         let workspace = "--workspace --exclude wordloom-python";
-        let mut command = words(&format!("test {workspace} --locked --no-fail-fast --lib {targets}"));
+        let mut command = cargo_command(&format!("test {workspace} --locked --no-fail-fast --lib {targets}"));
         command.args(names.split_whitespace().flat_map(|name| ["--test", name]));
         command
     };
@@ -63,7 +63,7 @@ fn checks(tier: Tier) -> Vec<Check> {
         Tier::Unit => vec![Check::new("unit", tests("--bin wordloom --bin xtask", UNIT))],
         Tier::Device => vec![Check::new("device", tests("--bin wordloom-desktop", DEVICE))],
         Tier::Web => {
-            let program = Check::new("program", words("build --locked --workspace --bin wordloom"));
+            let program = Check::new("program", cargo_command("build --locked --workspace --bin wordloom"));
             std::iter::once(program).chain(in_browsers()).collect()
         }
         Tier::Python => python::checks().into(),
@@ -74,11 +74,11 @@ fn checks(tier: Tier) -> Vec<Check> {
             // The command comes later: it contains the page.
             let names = [UNIT, DEVICE].into_iter().flat_map(str::split_whitespace);
             let names = names.filter(|name| !OF_THE_COMMAND.contains(name));
-            let mut compiled = words("test --workspace --locked --no-run");
+            let mut compiled = cargo_command("test --workspace --locked --no-run");
             compiled.args(names.flat_map(|name| ["--test", name]));
             let builds = Check::two_at_a_time("builds", vec![web::build_modules(), compiled]);
             let builds = builds.then_two_at_a_time(vec![web::build()]);
-            let tests = Check::new("tests", words("test --workspace --locked --no-fail-fast"));
+            let tests = Check::new("tests", cargo_command("test --workspace --locked --no-fail-fast"));
             let ([module, python], [browser, _, page]) = (python::checks(), in_browsers());
             vec![builds, tests, module, python, browser, page]
         }

@@ -231,7 +231,7 @@ fn vocabulary(
         None => match learn(defaults::vocabulary_size(train.len()), "") {
             Err(VocabularyError::TooLarge { largest, .. }) => learn(largest, ": these pairs have no more"),
             Err(VocabularyError::TooSmall { smallest, .. }) => {
-                let why = format!(": their characters alone are {}", grouped(smallest));
+                let why = format!(": their characters need {}", grouped(smallest));
                 learn(smallest + smallest / 4, &why)
             }
             result => result,
