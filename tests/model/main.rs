@@ -7,6 +7,7 @@ use wordloom::model::ModelError;
 use wordloom::model::files::ModelFiles;
 
 mod checkpoint;
+mod compared;
 mod config;
 mod firefox_files;
 mod generation_config;
