@@ -2,7 +2,8 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `app` | the window: its layout, and the messages between its parts |
+//! | `app` | the window: its layout; what the user asks for, and what the threads tell |
+//! | `notices`, `dropping` | messages for the user; files dropped on the window |
 //! | `device` | one GPU for the window and the model |
 //! | `engine` | translates, traces and searches on a separate thread |
 //! | `gallery` | paints maps on a separate thread |
@@ -10,16 +11,19 @@
 //! | `languages`, `models` | the picker of languages; models of this machine, and those that can be had |
 //! | `translation`, `viewer` | the two halves of the window |
 //! | `check` | the check of the GPU |
+//! | `about` | what Wordloom is, and the licences of what it is made of |
 //! | `muting` | muted heads |
 //! | `fonts`, `texts`, `theme`, `remembered` | fonts for all scripts; one-line texts; colours and spacing; state between starts |
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod app;
 mod check;
 mod choice;
 mod device;
 mod document;
+mod dropping;
 mod engine;
 mod files;
 mod fonts;
@@ -27,6 +31,7 @@ mod gallery;
 mod languages;
 mod models;
 mod muting;
+mod notices;
 mod remembered;
 mod row;
 mod swapping;

@@ -88,6 +88,7 @@ pub struct Actions {
     pub built_in_model: bool,
     pub copy: bool,
     pub document: DocumentAction,
+    pub about: bool,
     pub check: CheckAction,
     pub undo: Undo,
 }
@@ -159,6 +160,7 @@ impl Translation {
         }
         ui.horizontal_wrapped(|ui| {
             theme::show_choice(ui);
+            actions.about = ui.button(RichText::new("About").small()).clicked();
             actions.check = self.check.show(ui);
         });
         theme::follow_focus(ui);
