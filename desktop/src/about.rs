@@ -106,8 +106,9 @@ mod tests {
             let heading = format!("Wordloom {}", env!("CARGO_PKG_VERSION"));
             assert!(harness.query_by_label(&heading).is_some());
             let Some(licences) = &harness.state().0 else { panic!("it closed itself") };
-            let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            assert_eq!(all(&licences.lines.join("\n")), all(&licences.text), "nothing is lost between lines");
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            let shown = licences.lines.concat();
+            assert!(letters(&shown) == letters(&licences.text), "something is lost between lines");
             let screen = eframe::egui::Rect::from_min_size(Default::default(), size);
             assert!(
                 screen.contains_rect(harness.get_by_label("Close").rect()),
