@@ -1,6 +1,5 @@
 //! What the threads tell the window.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use eframe::egui::Context;
