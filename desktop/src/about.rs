@@ -1,11 +1,11 @@
 //! The box that says what Wordloom is, and what it is made of.
 
-use eframe::egui::{Context, Id, Label, Modal, RichText, ScrollArea, TextStyle, Ui, Vec2};
+use eframe::egui::{Context, Frame, Id, Label, Modal, RichText, ScrollArea, TextStyle, Ui, Vec2};
 
 /// Greatest size of the box, in points.
 const SIZE: Vec2 = Vec2::new(640.0, 560.0);
 /// Room that the box leaves around itself in a small window, in points.
-const AROUND: f32 = 64.0;
+const AROUND: f32 = 80.0;
 
 /// The box, and the licences while it is open.
 #[derive(Default)]
@@ -29,15 +29,18 @@ impl About {
         let Some(licences) = &mut self.0 else { return };
         let new = licences.lines.is_empty();
         let room = window.content_rect().size() - Vec2::splat(AROUND);
-        let modal = Modal::new(Id::unique("about")).show(window, |ui| {
+        let frame = Frame::popup(&window.global_style()).inner_margin(16);
+        let modal = Modal::new(Id::unique("about")).frame(frame).show(window, |ui| {
             ui.set_width(SIZE.x.min(room.x));
             ui.set_height(SIZE.y.min(room.y));
             ui.heading(concat!("Wordloom ", env!("CARGO_PKG_VERSION")));
-            ui.label("Translates on this machine, and shows how. Texts stay here; models are fetched when you ask for them.");
-            ui.label(concat!("Licence: ", env!("CARGO_PKG_LICENSE"), ", as you choose. What Wordloom has from others:"));
+            ui.label("Translates on this machine, and shows how. No text leaves it.");
+            ui.label(concat!("Licence: ", env!("CARGO_PKG_LICENSE"), ", as you choose."));
+            ui.add_space(ui.spacing().item_spacing.y);
+            ui.label("What Wordloom has from others:");
             let buttons = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
             let height = (ui.max_rect().bottom() - ui.cursor().top() - buttons).max(2.0 * buttons);
-            licences.show(ui, height);
+            ui.scope(|ui| licences.show(ui, height));
             ui.horizontal(|ui| {
                 let close = ui.button("Close");
                 if new {
@@ -60,10 +63,10 @@ impl Licences {
     fn show(&mut self, ui: &mut Ui, height: f32) {
         let row = ui.text_style_height(&TextStyle::Small);
         let area = ScrollArea::vertical().id_salt("licences").max_height(height).min_scrolled_height(height);
+        ui.spacing_mut().item_spacing.y = 0.0;
         let width = ui.available_width() - ui.spacing().scroll.allocated_width();
         self.wrap(ui, width);
         area.auto_shrink(false).show_rows(ui, row, self.lines.len(), |ui, shown| {
-            ui.spacing_mut().item_spacing.y = 0.0;
             for line in &self.lines[shown] {
                 ui.add(Label::new(RichText::new(line).small()).extend());
             }
