@@ -3,7 +3,7 @@
 use eframe::egui::{Context, Frame, Id, Label, Modal, RichText, ScrollArea, TextStyle, Ui, Vec2};
 
 /// Greatest size of the box, in points.
-const SIZE: Vec2 = Vec2::new(640.0, 560.0);
+const SIZE: Vec2 = Vec2::new(720.0, 560.0);
 /// Room that the box leaves around itself in a small window, in points.
 const AROUND: f32 = 80.0;
 
