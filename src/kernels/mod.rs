@@ -15,16 +15,14 @@
 macro_rules! wgsl {
     ($kernel:literal $(+ $helper:literal)* $(+ ($path:expr))?) => {
         &[
-            wgsl!(@file concat!("../../shaders/", $kernel, ".wgsl")),
-            $(wgsl!(@file concat!("../../shaders/shared/", $helper, ".wgsl")),)*
+            wgsl!(@file concat!("/shaders/", $kernel, ".wgsl")),
+            $(wgsl!(@file concat!("/shaders/shared/", $helper, ".wgsl")),)*
             $(wgsl!(@file $path),)?
         ]
     };
-    (@file $path:expr) => {{
-        const TEXT: &str = include_str!($path);
-        const CODE: [u8; $crate::kernels::wgsl::code_length(TEXT)] = $crate::kernels::wgsl::code(TEXT);
-        $crate::kernels::wgsl::text(&CODE)
-    }};
+    (@file $path:expr) => {
+        include_str!(concat!(env!("OUT_DIR"), $path))
+    };
 }
 
 /// One kernel for each [`WeightPrecision`](crate::precision::WeightPrecision), with its own reader of weights,
@@ -40,7 +38,7 @@ macro_rules! by_precision {
     (@one $prefix:literal, $stored:tt, $kernel:literal $(+ $helper:literal)*, $storage:expr, $params:expr) => {
         $crate::kernels::Kernel {
             name: concat!($prefix, $kernel, "_", $stored),
-            wgsl: wgsl!($kernel $(+ $helper)* + (concat!("../../shaders/shared/weights_", $stored, ".wgsl"))),
+            wgsl: wgsl!($kernel $(+ $helper)* + (concat!("/shaders/shared/weights_", $stored, ".wgsl"))),
             storage: $storage,
             params: $params,
         }

@@ -109,7 +109,7 @@ fn every_file_is_used() {
             .filter(|path| path.is_file())
         {
             let text = std::fs::read_to_string(&file).unwrap();
-            let code = kernels::wgsl::code_of(&text);
+            let code = kernels::wgsl::code(&text);
             let used = with_units().any(|kernel| kernel.wgsl.contains(&&*code));
             assert!(used, "{} is in no kernel", file.display());
         }
