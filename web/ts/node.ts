@@ -1,6 +1,6 @@
 /** The package in Node: the same engine, on the CPU. */
 import { existsSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import { type Availability, type LanguagePair, translates } from './availability.js';
 import { bundledModel } from './bundled-model.js';
@@ -51,7 +51,7 @@ export class Translator extends TranslatorBase {
     const name = typeof model === 'string' ? hubName(model) : undefined;
     const isPath = typeof model === 'string' && model.trim() !== '' && !/^[a-z][a-z\d+.-]+:/i.test(model) && (!name || existsSync(model));
     const local = { ...options, ...(isPath ? { model: pathToFileURL(model) } : name ? ofEnvironment(options) : {}) };
-    const wire = toWire(local, bundledModel(), here);
+    const wire = toWire(local, ownModel(), here);
     if (wire.device === 'gpu') {
       throw new WordloomError('unsupported', 'Node has no WebGPU: use device "cpu", or the wordloom command for a GPU.');
     }
@@ -79,19 +79,50 @@ export async function openTrace(
 
 /** A channel to a thread. A process without `destroy()` still ends when no call is pending. */
 function threadChannel(): Channel {
-  // a worker has a file, so it takes no option of a program that has none
-  const execArgv = process.execArgv.filter((option) => !/^(--input-type\b|-[ep]$|--eval$|--print$)/.test(option));
-  const worker = new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom', execArgv });
+  const worker = startWorker();
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, crash) {
       worker.on('message', receive);
       worker.on('messageerror', crash);
-      worker.on('error', crash);
+      worker.on('error', (error) => crash(isMissing(error) ? bundled(error) : error));
     },
     busy: (waiting) => (waiting ? worker.ref() : worker.unref()),
     close: () => void worker.terminate(),
   };
+}
+
+function startWorker(): Worker {
+  const start = (options: WorkerOptions) => new Worker(new URL('./worker-node.js', import.meta.url), { name: 'wordloom', ...options });
+  // a worker has a file, so it takes no option of a program that has none
+  const execArgv = process.execArgv.filter((option) => !/^(--input-type\b|-[ep]$|--eval$|--print$)/.test(option));
+  try {
+    // without a list, a worker gets the process's options, and Node passes over those of the whole process, such as
+    // --max-old-space-size; in a list, Node refuses them
+    return start(execArgv.length < process.execArgv.length ? { execArgv } : {});
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw bundled(error);
+    return start({ execArgv: [] });
+  }
+}
+
+/** The package's model, unless a bundler has taken its address away. */
+function ownModel(): ReturnType<typeof bundledModel> {
+  try {
+    return bundledModel();
+  } catch (error) {
+    throw bundled(error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return /MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
+}
+
+/** The error for a program whose bundler has moved this file away from the worker and the model. */
+function bundled(cause: unknown): WordloomError {
+  const fix = 'Keep "wordloom" out of the bundle: esbuild --external:wordloom, webpack externals, Vite ssr.external, Next.js serverExternalPackages';
+  return new WordloomError('unsupported', `A bundler has separated Wordloom from its worker or its model. ${fix}.`, { cause });
 }
 
 function directChannel(): Channel {

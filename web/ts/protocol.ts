@@ -25,6 +25,7 @@ import type {
   AttentionKind,
   AttentionMap,
   CreateOptions,
+  DirectoryHandle,
   EngineInfo,
   ForwardInput,
   ForwardOutput,
@@ -43,7 +44,7 @@ export type WireSource =
   | ({ from: 'hub'; update: boolean } & HubSource)
   | { from: 'bundle'; label: string; urls: Record<string, string>; manifest: Record<string, string>; sizes?: Record<string, number> | undefined }
   | { from: 'files'; label: string; files: { name: string; file: File }[] }
-  | { from: 'directory'; handle: FileSystemDirectoryHandle };
+  | { from: 'directory'; handle: DirectoryHandle };
 
 export interface WireCreate {
   source: WireSource;

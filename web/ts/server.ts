@@ -137,6 +137,7 @@ export class Server {
       case 'checkDevice':
       case 'trainCreate':
       case 'trainSteps':
+      case 'trainStep':
       case 'trainCheck':
       case 'trainPredict':
       case 'trainAttention':

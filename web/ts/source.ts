@@ -3,7 +3,7 @@ import { oneOf, shown as quote, trueOrFalse } from './check-input.js';
 import { WordloomError } from './errors.js';
 import { HUB, type HubName, hubName } from './hub-name.js';
 import type { WireCreate, WireSource } from './protocol.js';
-import type { CreateOptions, ModelPackage, ModelSource } from './types.js';
+import type { CreateOptions, DirectoryHandle, ModelPackage, ModelSource } from './types.js';
 
 const DEVICES = ['auto', 'gpu', 'cpu'] as const;
 const WEIGHTS = ['auto', 'f32', 'f16', 'q8', 'w8a8'] as const;
@@ -39,7 +39,7 @@ export function checkNames(options: unknown): void {
 
 function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base: string): WireSource {
   const { model } = options;
-  if (model === undefined) return required(bundled);
+  if (model === undefined) return withAbsoluteUrls(required(bundled), base);
   if (typeof model === 'string' && /^(firefox|built-in):/.test(model)) {
     const instead = 'here, give the URL of a folder, or the package of a model.';
     throw new WordloomError('input', `${quote(model)} is a name for the wordloom command: ${instead}`);
@@ -54,12 +54,12 @@ function hubSource(name: HubName, { endpoint = HUB, token, update = false }: Cre
 
 function endpointOf(endpoint: string | URL, base: string): string {
   const isAddress = typeof endpoint === 'string' || endpoint instanceof URL;
-  // not relative to the page: without https://, the page's own server would get the token
+  // not relative to the page, whose own server would get the token
   if (isAddress && /^https?:\/\//i.test(String(endpoint))) {
     const url = new URL(absolute(endpoint, base));
     return (url.origin + url.pathname).replace(/\/+$/, '');
   }
-  throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https://.`);
+  throw new WordloomError('input', `endpoint is ${quote(endpoint)}; it must begin with https:// or http://.`);
 }
 
 function checkToken(token: unknown): void {
@@ -79,9 +79,9 @@ function wireSource(model: ModelSource, base: string): WireSource {
     // the namespace of a package of a model, from `import()`
     if ('default' in model) return wireSource(model.default as ModelPackage, base);
     if ('kind' in model && model.kind === 'directory' && 'values' in model) {
-      return { from: 'directory', handle: model as FileSystemDirectoryHandle };
+      return { from: 'directory', handle: model as DirectoryHandle };
     }
-    if (Symbol.iterator in model) return fromFiles([...(model as Iterable<File>)]);
+    if (Symbol.iterator in model || 'length' in model) return fromFiles(Array.from(model as ArrayLike<File>));
     if ('config.json' in model) return fromFiles(Object.entries(model).map(([name, bytes]) => fileOf(name, bytes)));
     if ('urls' in model && 'manifest' in model) {
       const { name: label = 'the given model', urls, manifest, sizes } = model as ModelPackage;
@@ -89,7 +89,7 @@ function wireSource(model: ModelSource, base: string): WireSource {
         if (isTexts(texts)) continue;
         throw new WordloomError('input', `model.${name} must be an object of texts by file name, as a package of a model exports it.`);
       }
-      return { from: 'bundle', label: String(label), urls, manifest, sizes };
+      return withAbsoluteUrls({ from: 'bundle', label: String(label), urls, manifest, sizes }, base);
     }
   }
   throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, an object of their bytes, the handle of a directory, or a package of a model.');
@@ -114,6 +114,13 @@ function urlOfFolder(model: string | URL, base: string): string {
   } catch {
     throw new WordloomError('input', `model is ${quote(model)}, which is no URL of a folder.`);
   }
+}
+
+/** Some bundlers (Next.js) make addresses that are relative to the page's origin, which no worker can request. */
+function withAbsoluteUrls(source: WireSource, base: string): WireSource {
+  if (source.from !== 'bundle') return source;
+  const urls = Object.entries(source.urls).map(([name, url]) => [name, absolute(url, base)]);
+  return { ...source, urls: Object.fromEntries(urls) };
 }
 
 function absolute(url: string | URL, base: string): string {

@@ -31,8 +31,9 @@ export async function storedModels(): Promise<StoredModel[]> {
   const found: StoredModel[] = [];
   for (const { store, catalogue } of await storedFolders()) {
     const { origin, about, complete, files } = catalogue;
-    if (!origin) continue;
     const bytes = Object.values(files).reduce((sum, { size }) => sum + size, 0);
+    // nothing is stored of an address that had no model
+    if (!origin || bytes === 0) continue;
     const { family = null, languages = null, pair = null } = about ?? {};
     const rest = { id: store.key, complete, bytes, family, languages, pair };
     if (origin.from === 'hub') {

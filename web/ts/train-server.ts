@@ -67,6 +67,8 @@ export class TrainServer {
         return this.#inTurn(signal, () => this.#create(call.input, signal));
       case 'trainSteps':
         return this.#steps(call.id, call.input, call.stream, signal);
+      case 'trainStep':
+        return this.#inTurn(signal, async (pupil) => pupil.info().step);
       case 'trainCheck':
         return this.#inTurn(signal, (pupil) => pupil.check(call.input));
       case 'trainPredict':

@@ -145,6 +145,7 @@ export interface WireTraining {
 export interface TrainCalls {
   trainCreate: { input: WireTraining; output: TrainerInfo };
   trainSteps: { input: number; output: TrainProgress };
+  trainStep: { input: undefined; output: number };
   trainCheck: { input: number; output: TrainCheck };
   trainPredict: { input: string; output: string };
   trainAttention: { input: string | undefined; output: TrainedAttention };

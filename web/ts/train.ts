@@ -66,10 +66,18 @@ export class Trainer {
       throw new WordloomError('input', `steps is ${String(steps)}; it must be a whole number of at least 1.`);
     }
     // an abort keeps the steps so far, too
-    return this.#client.call('trainSteps', steps, signal, (progress: TrainProgress) => {
+    const training = this.#client.call('trainSteps', steps, signal, (progress: TrainProgress) => {
       this.info.step = progress.step;
       onProgress?.(progress);
     });
+    training.catch(() => this.#learnStep());
+    return training;
+  }
+
+  /** Steps that run when a call is aborted count, but tell nobody. */
+  async #learnStep(): Promise<void> {
+    const step = await this.#client.call('trainStep', undefined).catch(() => undefined);
+    this.info.step = step ?? this.info.step;
   }
 
   /** Validates with up to 64 pairs, and returns the first `samples` (default 8) with the model's outputs. */

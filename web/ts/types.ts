@@ -18,12 +18,18 @@ export type * from './trace-types.js';
 export type ModelSource =
   | string
   | URL
-  | FileList
+  | ArrayLike<File>
   | Iterable<File>
   | Record<string, Uint8Array<ArrayBuffer>>
-  | FileSystemDirectoryHandle
+  | DirectoryHandle
   | ModelPackage
   | { default: ModelPackage };
+
+/** A browser's `FileSystemDirectoryHandle`. Its type is not named here, because Node's types lack it. */
+export interface DirectoryHandle {
+  readonly kind: 'directory';
+  readonly name: string;
+}
 
 /** A model in a package of its own, such as `wordloom-model-de-en`. */
 export interface ModelPackage {

@@ -1,5 +1,6 @@
 /** A model in files that the user chose or dropped. They are read in place, without a copy. */
 import { WordloomError } from '../errors.js';
+import type { DirectoryHandle } from '../types.js';
 import type { HostFile } from '../wordloom_web.js';
 import { wrongHash } from './download.js';
 import type { OpenFolder } from './folder.js';
@@ -53,9 +54,9 @@ async function reading(file: File): Promise<(offset: number, length: number) => 
 }
 
 /** The files in a directory, without subdirectories. */
-export async function filesIn(handle: FileSystemDirectoryHandle): Promise<{ name: string; file: File }[]> {
+export async function filesIn(handle: DirectoryHandle): Promise<{ name: string; file: File }[]> {
   const files: { name: string; file: File }[] = [];
-  for await (const entry of handle.values()) {
+  for await (const entry of (handle as FileSystemDirectoryHandle).values()) {
     if (entry.kind === 'file') files.push({ name: entry.name, file: await entry.getFile() });
   }
   return files;

@@ -39,7 +39,7 @@ pub async fn check_device(device: String, on_progress: Function) -> Result<JsVal
     let (device, _) = open(&device).await?;
     let Device::Gpu(gpu) = device else {
         let problem = "There is no GPU to check: the browser offers none, or only one in software.";
-        return Err(Failure::input(problem).into());
+        return Err(Failure::unsupported(problem).into());
     };
     let mut progress = |fraction: f32, _: &'static str| {
         let _ = on_progress.call1(&JsValue::NULL, &fraction.into()); // a failing listener stops nothing

@@ -19,6 +19,10 @@ impl Failure {
         Self { kind: "input", message: message.into(), code: None }
     }
 
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self { kind: "unsupported", message: message.into(), code: None }
+    }
+
     pub fn internal(message: String) -> Self {
         Self { kind: "internal", message, code: None }
     }
