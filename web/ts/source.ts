@@ -78,9 +78,7 @@ function wireSource(model: ModelSource, base: string): WireSource {
   if (typeof model === 'object' && model !== null) {
     // the namespace of a package of a model, from `import()`
     if ('default' in model) return wireSource(model.default as ModelPackage, base);
-    if ('kind' in model && model.kind === 'directory' && 'values' in model) {
-      return { from: 'directory', handle: model as DirectoryHandle };
-    }
+    if (isDirectory(model)) return { from: 'directory', handle: model };
     if (Symbol.iterator in model || 'length' in model) return fromFiles(Array.from(model as ArrayLike<File>));
     if ('config.json' in model) return fromFiles(Object.entries(model).map(([name, bytes]) => fileOf(name, bytes)));
     if ('urls' in model && 'manifest' in model) {
@@ -93,6 +91,10 @@ function wireSource(model: ModelSource, base: string): WireSource {
     }
   }
   throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, an object of their bytes, the handle of a directory, or a package of a model.');
+}
+
+function isDirectory(model: object): model is DirectoryHandle {
+  return 'kind' in model && model.kind === 'directory' && 'values' in model;
 }
 
 function fileOf(name: string, bytes: unknown): File {
