@@ -147,8 +147,21 @@ test('Node', async ({ tarball }) => {
   // a program without a file
   const line = "import('wordloom').then(async (w) => { const t = await w.Translator.create(); console.log((await t.translate('Thanks.')).text + ' ' + (w.DOCUMENT_ENDINGS.length > 9)); t.destroy(); })";
   expect(await project.node('--input-type=module', '-e', line)).toBe('Danke. true\n');
+  // options that Node gives to no thread
+  expect(await project.node('--max-old-space-size=4096', 'main.js')).toBe('Wo ist der Bahnhof?\n');
+  expect(await project.node('--max-old-space-size=4096', '--input-type=module', '-e', line)).toBe('Danke. true\n');
   const relative = "import('wordloom').then((w) => w.readModelList()).catch((error) => console.log(error.kind))";
   expect(await project.node('-e', relative)).toBe('input\n');
+  await project.remove();
+});
+
+test('a bundle for Node without the worker says how to mend it', async ({ tarball }) => {
+  const main = `import { Translator } from 'wordloom';
+    Translator.create().catch(({ kind, message }) => console.log(kind + ': ' + message));`;
+  const config = "export default { ssr: { noExternal: true }, build: { ssr: 'main.js' } };";
+  const project = await Project.create([tarball], { 'main.js': main, 'vite.config.js': config }, ['vite']);
+  await project.node(tool('vite/bin/vite.js'), 'build');
+  expect(await project.node('dist/main.js')).toMatch(/^unsupported: A bundler has separated .* Keep "wordloom" out of the bundle: esbuild --external/);
   await project.remove();
 });
 
@@ -230,21 +243,19 @@ test('a model in a package of its own: plain HTML', async ({ page, tarball }) =>
 });
 
 test('TypeScript, with every way to find modules', async ({ tarball }) => {
-  const usage = readFileSync(new URL('types/usage.ts', import.meta.url), 'utf8');
+  const usage = (name: string) => readFileSync(new URL(`types/${name}`, import.meta.url), 'utf8');
+  const dom = ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
+  const found = [
+    { module: 'ESNext', moduleResolution: 'bundler', lib: dom, types: [], files: ['usage.ts', 'browser.ts'] },
+    { module: 'NodeNext', moduleResolution: 'NodeNext', lib: dom, types: [], files: ['usage.ts'] },
+    { module: 'NodeNext', moduleResolution: 'NodeNext', lib: ['ES2023'], types: ['node'], files: ['node.ts'] },
+  ];
   const model = await packedModel();
-  const project = await Project.create([tarball, model.tarball], { 'usage.ts': usage });
-  for (const [module, moduleResolution] of [['ESNext', 'bundler'], ['NodeNext', 'NodeNext']]) {
-    const compilerOptions = {
-      module,
-      moduleResolution,
-      target: 'ES2022',
-      lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
-      types: [],
-      strict: true,
-      noEmit: true,
-      skipLibCheck: false,
-    };
-    await project.write({ 'tsconfig.json': JSON.stringify({ compilerOptions, files: ['usage.ts'] }) });
+  const sources = Object.fromEntries(['usage.ts', 'browser.ts', 'node.ts'].map((name) => [name, usage(name)]));
+  const project = await Project.create([tarball, model.tarball], sources, ['@types/node', 'undici-types']);
+  for (const { files, ...options } of found) {
+    const compilerOptions = { ...options, target: 'ES2022', strict: true, noEmit: true, skipLibCheck: false };
+    await project.write({ 'tsconfig.json': JSON.stringify({ compilerOptions, files }) });
     const output = await project.node(tool('typescript/bin/tsc')).catch((error) => error.stdout);
     expect(output).toBe('');
   }

@@ -47,8 +47,7 @@ export async function usage(files: FileList, handle: FileSystemDirectoryHandle):
   await Translator.create({ device: 'npu' });
   // @ts-expect-error there is no such option
   await Translator.create({ modle: 'x' });
-  // @ts-expect-error core brings no model
-  await Core.create({ device: 'cpu' });
+  await Core.create({ model: 'owner/name', device: 'cpu' });
   // @ts-expect-error a translator is made by `create`
   new Translator();
 
