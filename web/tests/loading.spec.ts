@@ -384,7 +384,7 @@ test('an engine that cannot start', async ({ api, server }) => {
   expect(await create({ worker: false }, elsewhere)).toMatch(/^undefined undefined/);
 });
 
-test('a model as bytes, of a training, and as the namespace of a package', async ({ api, server }) => {
+test('a model as bytes, of a training, and as the namespace of a package', async ({ api }) => {
   const found = await api.evaluate(async (url) => {
     const { Trainer } = (await import(`${'/dist/train.js'}`)) as typeof Train;
     const wrong: string[] = [];
