@@ -15,7 +15,7 @@ pub struct About(Option<Licences>);
 struct Licences {
     text: String,
     lines: Vec<String>,
-    /// Width for which the lines were broken, in points.
+    /// Width for which the lines were broken, in points; 0 before.
     width: f32,
 }
 
@@ -75,7 +75,7 @@ impl Licences {
 
     /// Breaks the lines anew if the width is another one: only rows of one height can be drawn alone.
     fn wrap(&mut self, ui: &Ui, width: f32) {
-        if self.width == width && !self.lines.is_empty() {
+        if self.width == width {
             return;
         }
         let font = TextStyle::Small.resolve(ui.style());

@@ -83,6 +83,14 @@ declare global {
   var webgpu: { devices: GPUDevice[]; bytes(): number; readBack: number[] };
 }
 
+test('a check without a GPU', async ({ api }) => {
+  const found = await api.evaluate(async () => {
+    const { checkDevice } = (await import(`${'/dist/check.js'}`)) as typeof Check;
+    return checkDevice().catch(({ kind, message }) => `${kind}: ${message}`);
+  });
+  expect(found).toMatch(/^unsupported: There is no GPU to check/);
+});
+
 test('destroy() gives the memory of the device back', async ({ api }) => {
   await watchWebGpu(api);
   const result = await api.evaluate(async () => {

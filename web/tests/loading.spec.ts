@@ -279,6 +279,7 @@ test('files that are missing', async ({ api, server }) => {
   }
   server.rules = [{ path: '/model/', status: 403 }];
   expect((await load(api, { model })).error?.message).toContain('status 403 (no access)');
+  expect(await api.evaluate(() => wordloom.storedModels())).toEqual([]);
   server.rules = [{ path: '/model/', body: '<!doctype html>' }];
   const page = await load(api, { model });
   expect(page.error).toMatchObject({ kind: 'network', message: expect.stringContaining('an HTML page instead') });

@@ -101,8 +101,11 @@ function startWorker(): Worker {
     // --max-old-space-size; in a list, Node refuses them
     return start(execArgv.length < process.execArgv.length ? { execArgv } : {});
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw bundled(error);
-    return start({ execArgv: [] });
+    if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_INVALID_EXEC_ARGV') return start({ execArgv: [] });
+    // of a URL, or of a name that a bundler has put in its place
+    if (error instanceof TypeError || error instanceof ReferenceError) throw bundled(error);
+    const why = error instanceof Error ? error.message : String(error);
+    throw new WordloomError('unsupported', `Node starts no thread here: ${why}. Allow it, or pass worker: false.`, { cause: error });
   }
 }
 

@@ -19,7 +19,7 @@ export function toWire(options: CreateOptions, bundled: WireSource | undefined, 
   if (update !== undefined) trueOrFalse(update, 'update');
   if (worker !== undefined) trueOrFalse(worker, 'worker');
   return {
-    source: sourceOf(options, bundled, base),
+    source: withAbsoluteUrls(sourceOf(options, bundled, base), base),
     device: oneOf('device', device, DEVICES),
     weights: oneOf('weights', weights, WEIGHTS),
     cache: oneOf('cache', cache, CACHES),
@@ -39,7 +39,7 @@ export function checkNames(options: unknown): void {
 
 function sourceOf(options: CreateOptions, bundled: WireSource | undefined, base: string): WireSource {
   const { model } = options;
-  if (model === undefined) return withAbsoluteUrls(required(bundled), base);
+  if (model === undefined) return required(bundled);
   if (typeof model === 'string' && /^(firefox|built-in):/.test(model)) {
     const instead = 'here, give the URL of a folder, or the package of a model.';
     throw new WordloomError('input', `${quote(model)} is a name for the wordloom command: ${instead}`);
@@ -79,7 +79,7 @@ function wireSource(model: ModelSource, base: string): WireSource {
     // the namespace of a package of a model, from `import()`
     if ('default' in model) return wireSource(model.default as ModelPackage, base);
     if (isDirectory(model)) return { from: 'directory', handle: model };
-    if (Symbol.iterator in model || 'length' in model) return fromFiles(Array.from(model as ArrayLike<File>));
+    if (Symbol.iterator in model) return fromFiles([...(model as Iterable<File>)]);
     if ('config.json' in model) return fromFiles(Object.entries(model).map(([name, bytes]) => fileOf(name, bytes)));
     if ('urls' in model && 'manifest' in model) {
       const { name: label = 'the given model', urls, manifest, sizes } = model as ModelPackage;
@@ -87,7 +87,7 @@ function wireSource(model: ModelSource, base: string): WireSource {
         if (isTexts(texts)) continue;
         throw new WordloomError('input', `model.${name} must be an object of texts by file name, as a package of a model exports it.`);
       }
-      return withAbsoluteUrls({ from: 'bundle', label: String(label), urls, manifest, sizes }, base);
+      return { from: 'bundle', label: String(label), urls, manifest, sizes };
     }
   }
   throw new WordloomError('input', 'model must be a URL, a name of the hub, a list of files, an object of their bytes, the handle of a directory, or a package of a model.');

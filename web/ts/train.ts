@@ -74,7 +74,7 @@ export class Trainer {
     return training;
   }
 
-  /** Steps that run when a call is aborted count, but tell nobody. */
+  /** Asks for the number of steps: the progress of an aborted call is dropped, and its last steps count. */
   async #learnStep(): Promise<void> {
     const step = await this.#client.call('trainStep', undefined).catch(() => undefined);
     this.info.step = step ?? this.info.step;

@@ -18,12 +18,18 @@ export type * from './trace-types.js';
 export type ModelSource =
   | string
   | URL
-  | ArrayLike<File>
+  | ChosenFiles
   | Iterable<File>
   | Record<string, Uint8Array<ArrayBuffer>>
   | DirectoryHandle
   | ModelPackage
   | { default: ModelPackage };
+
+/** A browser's `FileList`. Its type is not named here, because Node's types lack it. */
+export interface ChosenFiles {
+  readonly length: number;
+  item(index: number): File | null;
+}
 
 /** A browser's `FileSystemDirectoryHandle`. Its type is not named here, because Node's types lack it. */
 export interface DirectoryHandle {
