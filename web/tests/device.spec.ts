@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { CDPSession, Page } from '@playwright/test';
+import type * as Check from '../ts/check.ts';
 import type { GridChoice, MapChoice, MapView } from '../ts/trace-types.ts';
 import type { Memory } from '../ts/types.ts';
 import { expect, test } from './support/harness.ts';
