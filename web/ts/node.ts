@@ -104,7 +104,7 @@ function startWorker(): Worker {
     if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_INVALID_EXEC_ARGV') return start({ execArgv: [] });
     // of a URL, or of a name that a bundler has put in its place
     if (error instanceof TypeError || error instanceof ReferenceError) throw bundled(error);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
     throw new WordloomError('unsupported', `Node starts no thread here: ${why}. Allow it, or pass worker: false.`, { cause: error });
   }
 }
